@@ -1,0 +1,50 @@
+"""KV-cache offload management: a production manager, and in ``kvoffload.contract`` the suite that checks any other."""
+
+from kvoffload.errors import (
+    BlockNotFoundError,
+    BlockNotReadyError,
+    OffloadingError,
+    OutOfBlocksError,
+    UnbalancedReleaseError,
+)
+from kvoffload.interface import CachePolicy, OffloadingManager
+from kvoffload.manager import CPUOffloadingManager
+from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.lru import LRUCachePolicy
+from kvoffload.types import (
+    NO_REQUEST,
+    EventKind,
+    LoadStoreSpec,
+    LookupResult,
+    OffloadingEvent,
+    OffloadKey,
+    PrepareStoreOutput,
+    ReqContext,
+    get_offload_block_hash,
+    get_offload_group_idx,
+    make_offload_key,
+)
+
+__all__ = [
+    "NO_REQUEST",
+    "BlockNotFoundError",
+    "BlockNotReadyError",
+    "BlockStatus",
+    "CPUOffloadingManager",
+    "CachePolicy",
+    "EventKind",
+    "LRUCachePolicy",
+    "LoadStoreSpec",
+    "LookupResult",
+    "OffloadKey",
+    "OffloadingError",
+    "OffloadingEvent",
+    "OffloadingManager",
+    "OutOfBlocksError",
+    "PrepareStoreOutput",
+    "ReqContext",
+    "UnbalancedReleaseError",
+    "get_offload_block_hash",
+    "get_offload_group_idx",
+    "make_offload_key",
+]

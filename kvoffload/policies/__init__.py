@@ -1,0 +1,1 @@
+"""Eviction policies, one algorithm per file."""
