@@ -52,10 +52,9 @@ def is_stale_load(transfers: Transfers[K], transfer: int | None) -> bool:
 def released(transfers: Transfers[K], keys: Iterable[K], transfer: int | None) -> frozenset[tuple[int, K]]:
     """What a completion of a load lets go of: each key's hold by this transfer, or else by its oldest one."""
     named = frozenset(keys)
-    holds = sorted(
-        (r for r in transfers.reads if r[1] in named and transfer in (None, r[0])), key=lambda read: -read[0]
-    )
-    return frozenset((reader, key) for key, reader in {key: reader for reader, key in holds}.items())
+    holds = [(reader, key) for reader, key in transfers.reads if key in named and transfer in (None, reader)]
+    oldest = {key: min(reader for reader, held in holds if held == key) for _, key in holds}
+    return frozenset((reader, key) for key, reader in oldest.items())
 
 
 def close_load(transfers: Transfers[K], holds: frozenset[tuple[int, K]]) -> Transfers[K]:
