@@ -7,7 +7,7 @@ key twice, may be a one-shot iterable. ``req_context`` says for which request th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from kvoffload.policies.base import BlockStatus
@@ -155,8 +155,8 @@ class CachePolicy(ABC):
         """The key is not resident any more, without having been a victim."""
 
     @abstractmethod
-    def touch(self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        """These keys were used; only the order may change. Never raises, whatever the keys."""
+    def touch(self, keys: Sequence[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
+        """These keys were used, the head of the prefix first. Changes the order only; never raises, whatever they are."""
 
     @abstractmethod
     def evict(self, n: int, protected: Set[OffloadKey]) -> list[tuple[OffloadKey, BlockStatus]] | None:

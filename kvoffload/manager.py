@@ -212,10 +212,11 @@ class CPUOffloadingManager(OffloadingManager):
         if unseen > 0:
             self._slot_keys.extend(new_keys[:1] * unseen)
             self._slot_blocks.extend([None] * unseen)
-        for key, block_id in zip(new_keys, block_ids, strict=True):
-            block = BlockStatus(block_id)  # gone -> pending
-            self._slot_keys[block_id] = key
-            self._slot_blocks[block_id] = block
+        blocks = [BlockStatus(block_id) for block_id in block_ids]  # gone -> pending
+        for key, block in zip(new_keys, blocks, strict=True):
+            self._slot_keys[block.block_id] = key
+            self._slot_blocks[block.block_id] = block
+        for key, block in zip(new_keys, blocks, strict=True):
             self._policy.insert(key, block)
         return block_ids
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Set
+from collections.abc import Sequence, Set
 
 from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
@@ -40,9 +40,9 @@ class LRUCachePolicy(CachePolicy):
         del self.blocks[key]
         self.evictable_blocks.pop(key, None)
 
-    def touch(self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
+    def touch(self, keys: Sequence[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
         # Tail first: the head of a prefix ends up the most recent, since a tail is of no use without it.
-        for key in reversed(tuple(keys)):
+        for key in reversed(keys):
             if key in self.evictable_blocks:
                 self.evictable_blocks.move_to_end(key)
 

@@ -22,18 +22,19 @@ class ListLru(Generic[K]):
 
     queue: tuple[K, ...] = ()
 
-    def mark_evictable(self, key: K) -> ListLru[K]:
-        """The key becomes the last to go; an insert of an idle block does the same."""
-        return ListLru((*self.mark_non_evictable(key).queue, key))
+    def mark_evictable(self, *keys: K) -> ListLru[K]:
+        """The keys become the last to go, the last named last of all; an insert of an idle block does the same."""
+        return ListLru(self.mark_non_evictable(*keys).queue + keys)
 
     def mark_non_evictable(self, *keys: K) -> ListLru[K]:
         """The keys are out of the queue: pinned, removed or evicted."""
-        return ListLru(tuple(key for key in self.queue if key not in keys))
+        gone = frozenset(keys)
+        return ListLru(tuple(key for key in self.queue if key not in gone))
 
     def touch(self, keys: Iterable[K]) -> ListLru[K]:
         """The idle ones become the last to go, the first named last of all."""
-        touched = tuple(key for key in reversed(tuple(dict.fromkeys(keys))) if key in self.queue)
-        return ListLru(self.mark_non_evictable(*touched).queue + touched)
+        idle = frozenset(self.queue)
+        return self.mark_evictable(*(key for key in reversed(tuple(dict.fromkeys(keys))) if key in idle))
 
     def victims(self, n: int, protected: Collection[K]) -> tuple[K, ...]:
         """The next n that are not protected."""

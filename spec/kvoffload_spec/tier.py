@@ -7,8 +7,7 @@ implementation may choose (its victims), the function takes the choice as an arg
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 K = TypeVar("K")
@@ -28,7 +27,7 @@ class Tier(Generic[K]):
     capacity: int
     pending: frozenset[K] = frozenset()
     idle: frozenset[K] = frozenset()
-    pinned: Mapping[K, int] = MappingProxyType({})
+    pinned: Mapping[K, int] = field(default_factory=dict)
 
 
 def is_well_formed(tier: Tier[K]) -> bool:

@@ -1,0 +1,21 @@
+"""The verification library: hand it a policy or a manager, and it says which clause of the contract is broken."""
+
+from kvoffload.contract.checks import check_manager, check_policy
+from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
+from kvoffload.contract.lockstep import ContractViolation
+from kvoffload.contract.operations import keys
+from kvoffload.contract.verdict import Report, Verdict
+from kvoffload.policies.base import BlockStatus
+
+__all__ = [
+    "CLAUSES",
+    "CONTRACT_VERSION",
+    "BlockStatus",
+    "Clause",
+    "ContractViolation",
+    "Report",
+    "Verdict",
+    "check_manager",
+    "check_policy",
+    "keys",
+]

@@ -1,0 +1,60 @@
+"""Which clause a difference between a manager and the model breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kvoffload.contract.drivers import Outcome, Stored
+from kvoffload.contract.report import listed
+from kvoffload.types import OffloadKey
+
+Aspect = Literal["residency", "pins", "slot", "ids", "free", "counter", "list"]
+
+ASPECTS: Mapping[Aspect, str] = {
+    "residency": "lookup-truth",
+    "pins": "load-pinned",
+    "slot": "slots-stable",
+    "ids": "slots-conserved",
+    "free": "slots-conserved",
+    "counter": "counter-exact",
+    "list": "list-exact",
+}
+"""The clause that a difference breaks, where the call has none of its own for it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that a manager shows and the model does not say.
+
+    Attributes:
+        aspect: what kind of thing it is.
+        expected: what the model says.
+        actual: what the manager shows.
+        why: one line that connects the two.
+        key: the key concerned, if it is about one.
+    """
+
+    aspect: Aspect
+    expected: str
+    actual: str
+    why: str
+    key: OffloadKey | None = None
+
+
+def blame_all(id: str) -> dict[Aspect, str]:
+    """Whatever differs breaks this clause: the call was to change nothing."""
+    return dict.fromkeys(ASPECTS, id)
+
+
+def shown(outcome: Outcome) -> str:
+    """What a call returned or raised, for a report."""
+    match outcome.value:
+        case _ if outcome.raised is not None:
+            return f"raises {type(outcome.raised).__name__}: {outcome.raised}"
+        case Stored(stored, block_ids, evicted):
+            return f"store {listed(stored)} in blocks {list(block_ids)}, evict {listed(evicted)}"
+        case tuple(block_ids):
+            return f"blocks {list(block_ids)}"
+    return str(outcome.value)

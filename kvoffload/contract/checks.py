@@ -1,0 +1,97 @@
+"""The entries: check a policy, check a manager, and get a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+from hypothesis import settings
+
+from kvoffload.contract.clauses import clauses_for
+from kvoffload.contract.probes import probe_memory, probe_scaling
+from kvoffload.contract.search import QUICK, Target, search
+from kvoffload.contract.verdict import Report
+
+CAPABILITIES = ("scales",)
+"""What an implementation may declare of itself; ``scales``: the cost of its evictions does not grow with its blocks."""
+
+
+def check_policy(
+    make: Callable[[int], Any],
+    *,
+    order: str | None = None,
+    capabilities: Collection[str] = (),
+    budget: settings = QUICK,
+    seed: int | None = None,
+    name: str = "",
+) -> Report:
+    """Check every clause of the policy contract.
+
+    Args:
+        make: makes a new policy for a capacity in blocks; it is called anew for every history.
+        order: the order that the policy declares; without it nothing about order is checked.
+        capabilities: what else it declares, of ``CAPABILITIES``.
+        budget: Hypothesis settings, for how many histories of how many steps.
+        seed: another choice of histories than the one that ``budget`` gives.
+        name: ``module:name`` of ``make``, for programs that can be pasted.
+
+    Returns:
+        What was found, and what was seen on the way.
+
+    Raises:
+        ValueError: if the order or a capability is unknown.
+    """
+    unknown = set(capabilities) - set(CAPABILITIES)
+    if unknown:
+        raise ValueError(f"capabilities has {sorted(unknown)}; known are {', '.join(CAPABILITIES)}.")
+    report = _check(Target("policy", make, order, name), budget, seed)
+    if not report.broken:
+        report.add(probe_memory(make))
+        if "scales" in capabilities:
+            report.add(probe_scaling(make))
+    if "scales" not in capabilities:
+        report.not_claimed.append("evict-scales")
+    return report
+
+
+def check_manager(
+    make: Callable[[int], Any],
+    *,
+    order: str | None = None,
+    budget: settings = QUICK,
+    seed: int | None = None,
+    name: str = "",
+    arguments: str = "",
+) -> Report:
+    """Check every clause of the manager contract.
+
+    Args:
+        make: makes a new manager for a number of blocks, with its events enabled; it is called anew for every history.
+        order: the order that its policy declares; without it nothing about order is checked.
+        budget: Hypothesis settings, for how many histories of how many steps.
+        seed: another choice of histories than the one that ``budget`` gives.
+        name: ``module:name`` of the manager's class, for programs that can be pasted.
+        arguments: what ``make`` passes after the number of blocks, for the same programs: ``", enable_events=True"``.
+
+    Returns:
+        What was found, and what was seen on the way.
+
+    Raises:
+        ValueError: if the order is unknown.
+    """
+    return _check(Target("manager", make, order, name, arguments), budget, seed)
+
+
+def _check(target: Target, budget: settings, seed: int | None) -> Report:
+    """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
+    began = time.monotonic()
+    report = Report(target.subject, target.name, target.order, clauses_for(target.subject, target.order))
+    while True:
+        found = search(target, frozenset(report.broken), budget, seed)
+        report.count(found)
+        if found.violation is None:
+            break
+        report.add(found.violation)
+    report.seconds = time.monotonic() - began
+    return report

@@ -1,0 +1,140 @@
+"""Every clause of the contract: the only list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+CONTRACT_VERSION = 1
+"""The version of this list. A clause is never changed or dropped, only added under a new version."""
+
+Subject = Literal["policy", "manager"]
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One sentence of the contract.
+
+    Attributes:
+        id: its public, stable name.
+        sentence: what it says.
+        applies_to: whose clause it is.
+        since: the contract version that brought it.
+        where: the capability it needs, if it does not apply to every implementation.
+    """
+
+    id: str
+    sentence: str
+    applies_to: tuple[Subject, ...]
+    since: int = 1
+    where: str = ""
+
+
+def _policy(id: str, sentence: str, where: str = "") -> Clause:
+    return Clause(id, sentence, ("policy",), where=where)
+
+
+def _manager(id: str, sentence: str, where: str = "") -> Clause:
+    return Clause(id, sentence, ("manager",), where=where)
+
+
+CLAUSES = (
+    _policy("get-agrees", "get(key) returns the block inserted under the key until it is evicted, removed or cleared"),
+    _policy("evict-exact", "evict(n) returns exactly n distinct (key, block) pairs, or None; evict(0) returns []"),
+    _policy("evict-idle", "a victim was idle: never pending, never pinned"),
+    _policy("evict-protected", "a victim is never protected"),
+    _policy("evict-complete", "evict(n) returns None only if fewer than n idle unprotected blocks exist"),
+    _policy("evict-atomic", "an evict() that returns None leaves the policy unchanged, its order included"),
+    _policy("evict-forgets", "a victim is gone: get is None, and it is no victim again unless inserted again"),
+    _policy("evictable-exact", "the evictable list holds the idle keys, each once"),
+    _policy("touch-total", "touch never raises and changes order only, whatever the keys"),
+    _policy("clear-fresh", "after clear() the policy behaves as a new one"),
+    _policy("deterministic", "the same calls give the same victims"),
+    _policy("memory-bounded", "what is remembered of keys that left is bounded by the capacity"),
+    _policy("evict-scales", "the cost of evict(n) does not grow with the number of resident blocks, idle or pinned"),
+    Clause(
+        "order-lru",
+        "victims are the next n of list-LRU order: by when they became idle or were last touched while idle",
+        ("policy", "manager"),
+        where="order lru is declared",
+    ),
+    _manager("slots-conserved", "resident blocks have distinct ids in range, and free + resident = capacity"),
+    _manager("slots-stable", "a key keeps its block id while resident; block_ids[i] belongs to keys[i]"),
+    _manager(
+        "counter-exact",
+        "the evictable counter equals the number of ready blocks with ref_cnt == 0",
+        where="the manager shows its counter",
+    ),
+    _manager(
+        "list-exact",
+        "the policy's evictable list holds exactly the ready blocks with ref_cnt == 0",
+        where="the policy shows its list",
+    ),
+    _manager("store-new", "keys_to_store are the distinct keys that were not resident, in the order given"),
+    _manager(
+        "store-refusal",
+        "a store is refused if and only if it needs more blocks than are free or idle and unprotected; "
+        "else exactly as many are evicted as needed",
+    ),
+    _manager(
+        "store-guarded",
+        "when the counter alone shows that eviction must fail, the policy is not asked",
+        where="the manager shows its policy",
+    ),
+    _manager("store-protected", "no key of the call is evicted by the call; afterwards each one is resident"),
+    _manager("refusal-atomic", "a refused store changes nothing, the policy's order included"),
+    _manager("victims-idle", "nothing pending or pinned is ever evicted"),
+    _manager("lookup-truth", "MISS, HIT_PENDING, HIT say exactly: not resident, pending, ready"),
+    _manager("lookup-pure", "lookup changes no residency, count, slot or event"),
+    _manager("touch-pure", "touch never raises and changes no residency, count, slot or event"),
+    _manager("load-ready-only", "a load of a key that is not ready raises and changes nothing"),
+    _manager("load-pinned", "a key stays from prepare_load until its last complete_load"),
+    _manager("load-once", "one load pins a key once, however often it is named; so does its completion release it"),
+    _manager("release-balanced", "completing a load that is not in progress raises and changes nothing"),
+    _manager("complete-pending-only", "completing a store changes its pending keys only"),
+    _manager("failure-frees", "a failed store leaves no trace: key absent, id free, no event"),
+    _manager(
+        "stale-ignored",
+        "a completion whose transfer is not outstanding changes nothing",
+        where="the manager numbers its transfers",
+    ),
+    _manager("reset-fresh", "after reset_cache() the manager behaves as a new one"),
+    _manager("events-replay", "replaying the drained events gives the ready keys", where="the manager has events"),
+    _manager(
+        "events-once",
+        "each event is delivered once; stored and removed alternate per key",
+        where="the manager has events",
+    ),
+    _manager(
+        "fault-atomic",
+        "an exception out of the policy reaches the caller, loses no block id and leaves no counter off",
+        where="the manager shows its policy",
+    ),
+)
+"""All clauses, in the order in which they are shown."""
+
+_BY_ID = {clause.id: clause for clause in CLAUSES}
+
+
+def clause(id: str) -> Clause:
+    """The clause of that id.
+
+    Raises:
+        ValueError: if there is none; the message lists the known ones.
+    """
+    if id not in _BY_ID:
+        raise ValueError(f"{id!r} is no clause; the clauses are {', '.join(_BY_ID)}.")
+    return _BY_ID[id]
+
+
+def clauses_for(subject: Subject, order: str | None) -> tuple[Clause, ...]:
+    """The clauses that an implementation of that kind has to keep; an order's only if the order is declared.
+
+    Raises:
+        ValueError: if no clause is about that order.
+    """
+    if order is not None:
+        clause(f"order-{order}")
+    return tuple(
+        c for c in CLAUSES if subject in c.applies_to and (not c.id.startswith("order-") or c.id == f"order-{order}")
+    )

@@ -1,0 +1,62 @@
+"""How a manager is judged when its policy raises: whatever it could not finish, no block and no count is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvoffload.contract import operations as ops
+from kvoffload.contract.blame import shown
+from kvoffload.contract.report import listed
+from kvoffload.types import OffloadKey
+from kvoffload_spec import tier as spec
+
+if TYPE_CHECKING:
+    from kvoffload.contract.manager_lockstep import ManagerLockstep
+
+
+def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
+    """The exception reaches the caller, and the manager's books agree with what its policy still holds.
+
+    What the policy's own order is after such a fault nobody can say, so the history ends here.
+    """
+    before = run.state.tier
+    with run.view.failing(op.method, op.nth, op.after) as raised:
+        outcome = run.record(run.driver.perform(op.during))
+    run.over = True
+    if not raised:
+        return
+    run.saw("fault in the policy")
+    if outcome.raised is None:
+        run.broken("fault-atomic", "the policy's exception", shown(outcome), f"policy.{op.method} raised")
+    resident = {key for key in run.state.known if _answer(run, key) != "MISS"}
+    for key in run.state.known:
+        if _answer(run, key) not in _may_be(before, op.during, key):
+            why = f"{key!r} was {spec.lookup(before, key)} before the call"
+            allowed = " or ".join(sorted(_may_be(before, op.during, key)))
+            run.broken("fault-atomic", allowed, _answer(run, key), why)
+    num_free, expected_free = run.view.num_free(), before.capacity - len(resident)
+    if num_free is not None and num_free != expected_free:
+        why = f"{before.capacity} blocks, {len(resident)} resident after the fault"
+        run.broken("fault-atomic", f"{expected_free} free", f"{num_free} free", why)
+    idle = sorted(key for key in resident if run.view.block(key)[0] == 0)
+    counter = run.view.counter()
+    if counter is not None and counter != len(idle):
+        why = f"ready and read by no load after the fault: {listed(idle)}"
+        run.broken("fault-atomic", f"counter {len(idle)}", f"counter {counter}", why)
+
+
+def _answer(run: ManagerLockstep, key: OffloadKey) -> str:
+    return str(run.driver.perform(ops.Lookup(key)).value)
+
+
+def _may_be(before: spec.Tier[OffloadKey], op: ops.Operation, key: OffloadKey) -> frozenset[str]:
+    """What the key may be after the faulty call: as before, or as the call was about to make it."""
+    was = spec.lookup(before, key)
+    match op:
+        case ops.PrepareStore() if key in before.idle and key not in op.keys:
+            return frozenset((was, "MISS"))
+        case ops.CompleteStore() if key in before.pending and key in op.keys:
+            return frozenset((was, "HIT" if op.success else "MISS"))
+        case ops.ResetCache():
+            return frozenset((was, "MISS"))
+    return frozenset((was,))

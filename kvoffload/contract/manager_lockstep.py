@@ -1,0 +1,178 @@
+"""A manager and the specification in lockstep: what each call must answer, and what it must leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kvoffload.contract import operations as ops
+from kvoffload.contract.blame import ASPECTS, Aspect, Difference, blame_all, shown
+from kvoffload.contract.drivers import ManagerDriver, Outcome
+from kvoffload.contract.lockstep import Lockstep, Watch
+from kvoffload.contract.manager_faults import judge_fault
+from kvoffload.contract.manager_loads import judge_complete_load, judge_prepare_load
+from kvoffload.contract.manager_state import ManagerState
+from kvoffload.contract.manager_stores import judge_complete_store, judge_prepare_store
+from kvoffload.contract.orders import start_order
+from kvoffload.contract.report import listed
+from kvoffload.contract.view import ManagerView
+from kvoffload.types import OffloadKey
+from kvoffload_spec import tier as spec
+from kvoffload_spec import transfer
+
+TOUCHED = {"MISS": "a missing", "HIT_PENDING": "a pending", "HIT": "an idle"}
+
+
+class ManagerLockstep(Lockstep):
+    """Judges every call on a manager by what ``kvoffload_spec.tier`` allows, and by its order if it declares one.
+
+    Args:
+        make: makes the manager for a number of blocks.
+        capacity: the number of blocks.
+        order: the order its policy declares, or ``None``.
+        watch: what the run looks for.
+        thorough: compare every key that was ever named after every call, not only the keys of the call.
+        remember: keep only so many calls of the history.
+    """
+
+    subject = "manager"
+
+    def __init__(
+        self,
+        make: Callable[[int], Any],
+        capacity: int,
+        order: str | None = None,
+        watch: Watch | None = None,
+        thorough: bool = True,
+        remember: int | None = None,
+    ) -> None:
+        super().__init__(capacity, watch, remember)
+        self._make = make
+        self.order_id = order
+        self._thorough = thorough
+        self._twin: ManagerDriver | None = None
+        self.driver = ManagerDriver(make(capacity))
+        self.view = ManagerView(self.driver.manager)
+        self.state = ManagerState.new(capacity, start_order(order, capacity))
+
+    def _makes_sense(self, op: ops.Operation) -> bool:
+        return self.driver.can(op.during if isinstance(op, ops.PolicyFault) else op)
+
+    def _judge(self, op: ops.Operation) -> None:
+        self.state.known.update(dict.fromkeys(op.named))
+        if getattr(op, "keys", None) == ():
+            self.saw("call with no key")
+        if getattr(op, "one_shot", False):
+            self.saw("call with a one-shot iterable")
+        match op:
+            case ops.Lookup():
+                self._judge_lookup(op)
+            case ops.PrepareStore():
+                judge_prepare_store(self, op)
+            case ops.CompleteStore():
+                judge_complete_store(self, op)
+            case ops.PrepareLoad():
+                judge_prepare_load(self, op)
+            case ops.CompleteLoad():
+                judge_complete_load(self, op)
+            case ops.TouchKeys():
+                self._judge_touch(op)
+            case ops.ResetCache():
+                self._judge_reset(op)
+            case ops.TakeEvents():
+                self._judge_take_events(op)
+            case ops.PolicyFault():
+                judge_fault(self, op)
+
+    def perform(self, op: ops.Operation, never_raises: str | None = None) -> Outcome:
+        """Make the call; after a reset, on a new manager as well, which has to answer the same.
+
+        Args:
+            op: the call.
+            never_raises: the clause that an exception breaks, if the call never raises.
+        """
+        outcome = self.record(self.driver.perform(op))
+        if self._twin is not None and self._twin.can(op) and not isinstance(op, ops.TakeEvents):
+            other = self._twin.perform(op)
+            if not outcome.same_as(other):
+                why = "since the last reset_cache() both were given the same calls"
+                self.broken("reset-fresh", f"{shown(other)}, as a new manager answers", shown(outcome), why)
+        if never_raises is not None and outcome.raised is not None:
+            self.broken(never_raises, "no exception", shown(outcome), "this call never raises")
+        return outcome
+
+    def compare(
+        self,
+        keys: Iterable[OffloadKey],
+        blame: Mapping[Aspect, str],
+        blame_one: Callable[[Difference], str | None] = lambda _: None,
+    ) -> None:
+        """Compare what the manager shows with the model.
+
+        Args:
+            keys: the keys that the call concerned.
+            blame: the clause that a difference of each aspect breaks, where it is not the usual one.
+            blame_one: the clause that this very difference breaks, where it is not that one.
+        """
+        keys = self.state.known if self._thorough else dict.fromkeys(keys)
+        for difference in self.state.differences(self.driver, self.view, keys, self._thorough):
+            id = blame_one(difference) or blame.get(difference.aspect) or ASPECTS[difference.aspect]
+            self.broken(id, difference.expected, difference.actual, difference.why)
+
+    def compare_all(self) -> None:
+        """Compare every key that was ever named, and the policy's whole list."""
+        self._thorough, before = True, self._thorough
+        self.compare((), {})
+        self._thorough = before
+
+    def eviction_order(self) -> tuple[OffloadKey, ...] | None:
+        """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown."""
+        return self.view.eviction_order(self.capacity + 1) if self._thorough else None
+
+    def _judge_lookup(self, op: ops.Lookup) -> None:
+        outcome = self.perform(op, never_raises="lookup-truth")
+        expected = spec.lookup(self.state.tier, op.key)
+        if outcome.value != expected:
+            self.broken("lookup-truth", expected, outcome.value, f"{op.key!r} is that after the calls so far")
+        self.compare(op.named, blame_all("lookup-pure"))
+
+    def _judge_touch(self, op: ops.TouchKeys) -> None:
+        self.perform(op, never_raises="touch-pure")
+        state = self.state
+        state.order = state.order and state.order.touch(op.keys)
+        for key in op.keys:
+            kind = "a pinned" if key in state.tier.pinned else TOUCHED[spec.lookup(state.tier, key)]
+            self.saw(f"touched {kind} key")
+        self.compare(op.keys, blame_all("touch-pure"))
+
+    def _judge_reset(self, op: ops.ResetCache) -> None:
+        state = self.state
+        if state.transfers.writes or state.transfers.reads:
+            self.saw("reset with transfers in flight")
+        self._twin = None
+        self.perform(op, never_raises="reset-fresh")
+        state.tier = spec.reset(state.tier)
+        state.transfers = transfer.Transfers()
+        state.order = start_order(self.order_id, self.capacity)
+        state.slots.clear()
+        self.compare((), blame_all("reset-fresh"))
+        self._twin = ManagerDriver(self._make(self.capacity)) if self._thorough else None
+
+    def _judge_take_events(self, op: ops.TakeEvents) -> None:
+        outcome = self.perform(op, never_raises="events-once")
+        state, announced = self.state, self.state.announced
+        for kind, keys in outcome.value:
+            if kind == "CLEARED":
+                announced.clear()
+            for key in keys:
+                if (kind == "STORED") == (key in announced):
+                    why = f"{key!r} was {'' if key in announced else 'not '}announced as stored before"
+                    self.broken("events-once", f"no {kind} of {key!r}", f"{kind} {listed(keys)}", why)
+                (announced.add if kind == "STORED" else announced.discard)(key)
+        ready = spec.ready(state.tier)
+        if announced != ready:
+            why = "the events so far, replayed, against the ready keys"
+            self.broken("events-replay", listed(sorted(ready)), listed(sorted(announced)), why)
+        if outcome.value:
+            self.saw("drained events")
+        self.compare((), {})

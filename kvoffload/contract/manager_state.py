@@ -1,0 +1,92 @@
+"""Where the model stands, and where what a manager shows differs from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kvoffload.contract.blame import Difference
+from kvoffload.contract.drivers import ManagerDriver
+from kvoffload.contract.operations import Lookup
+from kvoffload.contract.orders import Order
+from kvoffload.contract.report import listed
+from kvoffload.contract.view import ManagerView
+from kvoffload.types import OffloadKey
+from kvoffload_spec import tier as spec
+from kvoffload_spec.transfer import Transfers
+
+
+@dataclass
+class ManagerState:
+    """The specification's view of a manager after the calls so far.
+
+    Attributes:
+        tier: which keys are pending, idle and pinned.
+        transfers: which transfers are outstanding.
+        order: the declared order of the idle keys, or ``None``.
+        slots: the block id of each resident key, as the manager told it.
+        known: every key that was named so far.
+        evicted: every key that was evicted so far.
+        announced: what a consumer of the events takes for ready.
+    """
+
+    tier: spec.Tier[OffloadKey]
+    transfers: Transfers[OffloadKey]
+    order: Order | None
+    slots: dict[OffloadKey, int]
+    known: dict[OffloadKey, None]
+    evicted: set[OffloadKey]
+    announced: set[OffloadKey]
+
+    @classmethod
+    def new(cls, capacity: int, order: Order | None) -> ManagerState:
+        """The state of a new manager."""
+        return cls(spec.Tier(capacity), Transfers(), order, {}, {}, set(), set())
+
+    def differences(
+        self, driver: ManagerDriver, view: ManagerView, keys: Iterable[OffloadKey], whole: bool
+    ) -> Iterator[Difference]:
+        """What the manager shows of these keys and of its counts, where the model says something else.
+
+        Args:
+            driver: looks the keys up.
+            view: reads the rest.
+            keys: the keys to compare.
+            whole: whether to compare what costs a pass over all resident keys as well.
+        """
+        for key in keys:
+            yield from self._of_key(driver, view, key)
+        num_free, expected_free = view.num_free(), spec.free(self.tier)
+        if num_free is not None and num_free != expected_free:
+            why = f"{self.tier.capacity} blocks, {len(spec.resident(self.tier))} resident"
+            yield Difference("free", f"{expected_free} free", f"{num_free} free", why)
+        shared = [slot for slot, users in Counter(self.slots.values()).items() if users > 1] if whole else []
+        if shared:
+            yield Difference("ids", "distinct block ids", f"{self._at(shared)} share a block", "each lies in its own")
+        counter, num_idle = view.counter(), len(self.tier.idle)
+        if counter is not None and counter != num_idle:
+            why = f"ready and read by no load: {listed(sorted(self.tier.idle)) if whole else f'{num_idle} keys'}"
+            yield Difference("counter", f"counter {num_idle}", f"counter {counter}", why)
+        evictable = view.evictable() if whole else None
+        if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
+            why = "these are ready and read by no load"
+            yield Difference("list", listed(sorted(self.tier.idle)), listed(evictable), why)
+
+    def _of_key(self, driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> Iterator[Difference]:
+        expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
+        if view.policy is None:
+            actual = driver.perform(Lookup(key)).value
+        else:
+            actual = "MISS" if slot is None else "HIT_PENDING" if ref_cnt is not None and ref_cnt < 0 else "HIT"
+        if actual != expected:
+            yield Difference("residency", expected, actual, f"that is what {key!r} is", key)
+            return
+        pins = self.tier.pinned.get(key, 0)
+        if expected == "HIT" and ref_cnt is not None and ref_cnt != pins:
+            yield Difference("pins", f"ref_cnt {pins}", f"ref_cnt {ref_cnt}", f"loads of {key!r} in progress", key)
+        if expected != "MISS" and slot is not None and slot != self.slots.setdefault(key, slot):
+            yield Difference("slot", f"block {self.slots[key]}", f"block {slot}", f"the slot of {key!r}", key)
+
+    def _at(self, slots: Iterable[int]) -> str:
+        return listed(sorted(key for key, slot in self.slots.items() if slot in slots))

@@ -1,0 +1,165 @@
+"""How a store is judged: what it reserves, what it evicts, what its completion changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvoffload.contract import operations as ops
+from kvoffload.contract.blame import Difference, blame_all
+from kvoffload.contract.drivers import Stored
+from kvoffload.contract.report import listed
+from kvoffload.types import OffloadKey
+from kvoffload_spec import tier as spec
+from kvoffload_spec import transfer
+
+if TYPE_CHECKING:
+    from kvoffload.contract.manager_lockstep import ManagerLockstep
+
+
+def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
+    """A refusal has to be necessary and to change nothing; an accepted store has to do exactly what was asked."""
+    tier = run.state.tier
+    refused, hopeless = spec.refuses(tier, op.keys), spec.is_hopeless(tier, op.keys)
+    need = spec.need(tier, op.keys)
+    order_before = run.eviction_order() if refused else None
+    with run.view.counting("evict") as evict_calls:
+        outcome = run.perform(op, never_raises="store-refusal")
+    if isinstance(outcome.value, Stored):
+        _judge_accepted(run, op, outcome.value)
+        return
+    if not refused:
+        run.broken("store-refusal", _allowed(tier, op), "None", f"it lacks {need} blocks")
+    if hopeless and evict_calls:
+        why = f"it lacks {need} blocks and {len(tier.idle)} are idle"
+        run.broken("store-guarded", "no call of policy.evict", f"{len(evict_calls)} calls", why)
+    run.saw("refused by the guard" if hopeless else "refused only because of protected keys")
+    run.compare(op.keys, blame_all("refusal-atomic"))
+    order_after = run.eviction_order()
+    if order_before != order_after:
+        why = "that is the order in which the policy would evict now, one block at a time"
+        run.broken("refusal-atomic", listed(order_before or ()), listed(order_after or ()), why)
+
+
+def _allowed(tier: spec.Tier[OffloadKey], op: ops.PrepareStore) -> str:
+    if spec.refuses(tier, op.keys):
+        return "None"
+    need, candidates = spec.need(tier, op.keys), sorted(spec.candidates(tier, op.keys))
+    return f"evict {need} of {listed(candidates)}" if need else "evict []"
+
+
+def _judge_accepted(run: ManagerLockstep, op: ops.PrepareStore, stored: Stored) -> None:
+    state, tier = run.state, run.state.tier
+    evicted, new = stored.evicted_keys, spec.new_keys(tier, op.keys)
+    _judge_victims(run, op, evicted)
+    if stored.keys_to_store != new:
+        why = "the distinct keys that were not resident, in the order given"
+        run.broken("store-new", f"store {listed(new)}", f"store {listed(stored.keys_to_store)}", why)
+    for key in evicted:
+        state.slots.pop(key, None)
+    _take_slots(run, new, stored.block_ids)
+    _see_store(run, op, new, evicted)
+    state.evicted.update(evicted)
+    state.tier = spec.prepare_store(tier, op.keys, frozenset(evicted))
+    state.transfers = transfer.open_store(state.transfers, op.transfer, new)
+
+    def lost(difference: Difference) -> str | None:
+        if difference.aspect == "residency" and difference.actual == "MISS":
+            if difference.key in op.keys:
+                return "store-protected"
+            if difference.key in tier.pending or difference.key in tier.pinned:
+                return "victims-idle"
+        return None
+
+    run.compare((*op.keys, *evicted), {}, lost)
+
+
+def _judge_victims(run: ManagerLockstep, op: ops.PrepareStore, evicted: tuple[OffloadKey, ...]) -> None:
+    state, tier, need = run.state, run.state.tier, spec.need(run.state.tier, op.keys)
+    actual = f"evict {listed(evicted)}"
+    for key in evicted:
+        if key in tier.pending or key in tier.pinned:
+            why = f"{key!r} is {'pending' if key in tier.pending else 'pinned'}"
+            run.broken("victims-idle", _allowed(tier, op), actual, why)
+        if key in op.keys:
+            run.broken("store-protected", _allowed(tier, op), actual, f"the call names {key!r} itself")
+    distinct = frozenset(evicted)
+    if spec.refuses(tier, op.keys) or not len(evicted) == len(distinct) == need or not distinct <= tier.idle:
+        run.broken("store-refusal", _allowed(tier, op), actual, f"it lacks {need} blocks")
+    if state.order is not None:
+        victims = state.order.victims(need, op.keys)
+        if victims != evicted:
+            run.broken(f"order-{run.order_id}", f"evict {listed(victims)}", actual, "the next in the declared order")
+        state.order = state.order.mark_non_evictable(*evicted)
+
+
+def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
+    if len(block_ids) != len(new):
+        why = "one for each of the keys to store, in their order"
+        run.broken("slots-stable", f"{len(new)} block ids", f"block ids {list(block_ids)}", why)
+    if not all(0 <= slot < run.capacity for slot in block_ids):
+        why = f"there are {run.capacity} blocks"
+        run.broken("slots-conserved", "block ids in range", f"block ids {list(block_ids)}", why)
+    run.state.slots.update(zip(new, block_ids, strict=True))
+
+
+def _see_store(
+    run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKey, ...], evicted: tuple[OffloadKey, ...]
+) -> None:
+    tier = run.state.tier
+    if evicted:
+        run.saw("evicted")
+        if tier.pinned:
+            run.saw("evicted past a pinned block")
+        if tier.pending:
+            run.saw("evicted past a pending block")
+        if tier.idle.intersection(op.keys):
+            run.saw("evicted past a protected block")
+    if run.state.evicted.intersection(new):
+        run.saw("stored a key again after eviction")
+    if new and spec.resident(tier).intersection(op.keys):
+        run.saw("stored resident and new keys together")
+    if len(set(op.keys)) < len(op.keys):
+        run.saw("stored a key named twice")
+
+
+def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
+    """Of the keys named, those that are pending for this transfer change, and nothing else does."""
+    state = run.state
+    done = transfer.stored(state.transfers, op.keys, op.transfer)
+    stale = op.transfer is not None and all(writer != op.transfer for writer, _ in state.transfers.writes)
+    untouched = "stale-ignored" if stale else "complete-pending-only"
+    named = [key for key in dict.fromkeys(op.keys) if key in done]
+    _see_completion(run, op, named, stale)
+    run.perform(op, never_raises=untouched)
+    state.tier = spec.complete_store(state.tier, done, op.success)
+    state.transfers = transfer.close_store(state.transfers, done)
+    if op.success:
+        # Last key first, so that the head of the prefix is the last to be evicted.
+        state.order = state.order and state.order.mark_evictable(*reversed(named))
+    else:
+        for key in done:
+            state.slots.pop(key, None)
+
+    def changed(difference: Difference) -> str | None:
+        if difference.aspect == "residency" and difference.key not in done:
+            return "complete-pending-only"
+        return "failure-frees" if difference.aspect in ("residency", "free") and not op.success else None
+
+    if done:
+        run.compare(op.keys, {}, changed)
+    else:
+        run.compare(op.keys, blame_all(untouched))
+
+
+def _see_completion(run: ManagerLockstep, op: ops.CompleteStore, done: list[OffloadKey], stale: bool) -> None:
+    reserved = [key for writer, key in run.state.transfers.writes if op.transfer == writer]
+    if stale:
+        run.saw("stale completion of a store")
+    elif len(done) < len(set(op.keys)):
+        run.saw("completed a key that was not pending")
+    if done and not op.success:
+        run.saw("failed store")
+    if done and len(done) < len(reserved):
+        run.saw("completed a store in part")
+    if done != sorted(done):
+        run.saw("completed a store out of order")

@@ -1,0 +1,102 @@
+"""Clauses that no short history shows: what a policy remembers, and what its evictions cost, as it grows."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from kvoffload.contract.clauses import clause
+from kvoffload.contract.cost import cost_of
+from kvoffload.contract.lockstep import ContractViolation
+from kvoffload.policies.base import BlockStatus
+from kvoffload.types import OffloadKey, make_offload_key
+
+CAPACITY = 8
+FEW, MANY = 20 * CAPACITY, 200 * CAPACITY
+SMALL, LARGE, NUM_VICTIMS = 256, 4096, 16
+MOST_GROWTH = 0.3
+"""The greatest growth exponent of a cost that "does not grow": a logarithm shows 0.15 between these sizes, a walk 1."""
+
+
+def probe_memory(make: Callable[[int], Any]) -> ContractViolation | None:
+    """``memory-bounded``: as many objects are reachable after 1,600 keys have come and gone as after 160."""
+    policy = make(CAPACITY)
+    keys = _keys()
+    few = _remembered_after(policy, keys, FEW)
+    many = _remembered_after(policy, keys, MANY - FEW)
+    if many <= few + CAPACITY:
+        return None
+    return ContractViolation(
+        clause("memory-bounded"),
+        "policy",
+        CAPACITY,
+        (),
+        f"at most {few + CAPACITY} objects after {MANY} keys, as after {FEW}",
+        f"{many} objects",
+        f"every key was inserted, touched, evicted and touched again; {CAPACITY} at most were resident",
+    )
+
+
+def _remembered_after(policy: Any, keys: Iterator[OffloadKey], num_keys: int) -> int:
+    for block_id in range(num_keys):
+        key = next(keys)
+        policy.insert(key, BlockStatus(block_id % CAPACITY, 0))
+        policy.touch([key])
+        policy.evict(1, set())
+        policy.touch([key])
+    return _num_reachable(policy)
+
+
+def _num_reachable(policy: Any) -> int:
+    """How many objects hang on the policy, code and classes apart."""
+    seen: set[int] = set()
+    found = [policy]
+    while found:
+        thing = found.pop()
+        if id(thing) not in seen and not isinstance(thing, type | ModuleType | FunctionType | BuiltinFunctionType):
+            seen.add(id(thing))
+            found += gc.get_referents(thing)
+    return len(seen)
+
+
+def probe_scaling(make: Callable[[int], Any]) -> ContractViolation | None:
+    """``evict-scales``: evicting 16 blocks costs the same at 256 and at 4,096 blocks, idle or half pinned."""
+    for pinned in (False, True):
+        small, large = (_cost_of_eviction(make, size, pinned) for size in (SMALL, LARGE))
+        for what, low, high in (("lines executed", small[0], large[0]), ("bytes allocated", small[1], large[1])):
+            exponent = math.log(high / low) / math.log(LARGE / SMALL)
+            if exponent > MOST_GROWTH:
+                state = "with the older half of the blocks pinned" if pinned else "with every block idle"
+                return ContractViolation(
+                    clause("evict-scales"),
+                    "policy",
+                    LARGE,
+                    (),
+                    f"about {low} {what} by evict({NUM_VICTIMS}) at {LARGE} blocks, as at {SMALL}",
+                    f"{high}, a growth exponent of {exponent:.2f}",
+                    state,
+                )
+    return None
+
+
+def _cost_of_eviction(make: Callable[[int], Any], size: int, pinned: bool) -> tuple[int, int]:
+    policy = make(size)
+    for block_id, key in zip(range(size), _keys(), strict=False):
+        block = BlockStatus(block_id, 0)
+        policy.insert(key, block)
+        if pinned and block_id < size // 2:
+            block.ref_cnt = 1
+            policy.mark_non_evictable(key)
+    policy.evict(NUM_VICTIMS, set())  # what a first eviction sets up is not the cost of the next
+    cost = cost_of(lambda: policy.evict(NUM_VICTIMS, set()))
+    return max(cost.lines, 1), max(cost.peak_bytes, 8192)
+
+
+def _keys() -> Iterator[OffloadKey]:
+    i = 0
+    while True:
+        yield make_offload_key(i.to_bytes(8, "big"), 0)
+        i += 1

@@ -1,0 +1,97 @@
+"""What a manager shows of its inside, whatever it calls it. What it does not show is ``None``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kvoffload.contract.drivers import FaultInPolicyError
+from kvoffload.contract.lockstep import eviction_order, shown_evictable
+from kvoffload.types import OffloadKey
+
+COUNTERS = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_evictable_cache_chunks")
+
+
+class ManagerView:
+    """Reads a manager: its policy, its counter, its free blocks, its evictable list."""
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    @property
+    def policy(self) -> Any:
+        """The manager's policy."""
+        return getattr(self.manager, "_policy", None)
+
+    def counter(self) -> int | None:
+        """The evictable counter, in blocks."""
+        for name in COUNTERS:
+            if hasattr(self.manager, name):
+                count: int = getattr(self.manager, name)
+                return count
+        return None
+
+    def num_free(self) -> int | None:
+        """How many blocks are free."""
+        num_free: int | None = getattr(self.manager, "num_free_blocks", None)
+        return num_free
+
+    def evictable(self) -> list[OffloadKey] | None:
+        """The keys in the policy's evictable list."""
+        return shown_evictable(self.policy)
+
+    def eviction_order(self, most: int) -> tuple[OffloadKey, ...] | None:
+        """The idle keys in the order in which they would be evicted."""
+        return None if self.policy is None else eviction_order(self.policy, most)
+
+    def block(self, key: OffloadKey) -> tuple[int | None, int | None]:
+        """The key's ``ref_cnt`` and block id."""
+        block = None if self.policy is None else self.policy.get(key)
+        return getattr(block, "ref_cnt", None), getattr(block, "block_id", None)
+
+    @contextmanager
+    def counting(self, method: str) -> Iterator[list[None]]:
+        """Count the calls of one of the policy's methods: the list grows by one for each."""
+        calls: list[None] = []
+        original = getattr(self.policy, method, None)
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            calls.append(None)
+            return original(*args, **kwargs)  # type: ignore[misc]
+
+        with _replaced(self.policy, method, counted if original is not None else None):
+            yield calls
+
+    @contextmanager
+    def failing(self, method: str, nth: int, after: bool) -> Iterator[list[None]]:
+        """Let the nth call of one of the policy's methods raise; the list is not empty once it has."""
+        raised: list[None] = []
+        original = getattr(self.policy, method, None)
+        num_calls = 0
+
+        def failed(*args: Any, **kwargs: Any) -> Any:
+            nonlocal num_calls
+            num_calls += 1
+            if num_calls != nth + 1:
+                return original(*args, **kwargs)  # type: ignore[misc]
+            if after:
+                original(*args, **kwargs)  # type: ignore[misc]
+            raised.append(None)
+            raise FaultInPolicyError(f"{method} raised")
+
+        with _replaced(self.policy, method, failed if original is not None else None):
+            yield raised
+
+
+@contextmanager
+def _replaced(policy: Any, method: str, stand_in: Any) -> Iterator[None]:
+    """Put a stand-in in the place of a method of this one object, if it takes attributes at all."""
+    if stand_in is None or not hasattr(policy, "__dict__"):
+        yield
+        return
+    setattr(policy, method, stand_in)
+    try:
+        yield
+    finally:
+        delattr(policy, method)
