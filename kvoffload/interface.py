@@ -156,7 +156,7 @@ class CachePolicy(ABC):
 
     @abstractmethod
     def touch(self, keys: Sequence[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        """These keys were used, the head of the prefix first. Changes the order only; never raises, whatever they are."""
+        """These keys were used, the head of the prefix first; only the order changes. Never raises, for any keys."""
 
     @abstractmethod
     def evict(self, n: int, protected: Set[OffloadKey]) -> list[tuple[OffloadKey, BlockStatus]] | None:

@@ -103,7 +103,7 @@ class CPUOffloadingManager(OffloadingManager):
     ) -> None:
         get = self._policy.get
         completed: dict[OffloadKey, BlockStatus] = {}
-        for key in dict.fromkeys(keys):
+        for key in keys:
             block = get(key)
             if (
                 block is not None
@@ -157,12 +157,11 @@ class CPUOffloadingManager(OffloadingManager):
     def complete_load(
         self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST, *, transfer_id: int | None = None
     ) -> None:
-        named = dict.fromkeys(keys)
         if transfer_id is not None and not self._transfers.is_outstanding(transfer_id):
             return
         get = self._policy.get
         blocks: dict[OffloadKey, BlockStatus] = {}
-        for key in named:
+        for key in keys:
             block = get(key)
             if (
                 block is None
@@ -208,10 +207,9 @@ class CPUOffloadingManager(OffloadingManager):
 
     def _insert(self, new_keys: list[OffloadKey]) -> list[int]:
         block_ids = self._pool.allocate(len(new_keys))
-        unseen = max(block_ids, default=-1) + 1 - len(self._slot_keys)
-        if unseen > 0:
-            self._slot_keys.extend(new_keys[:1] * unseen)
-            self._slot_blocks.extend([None] * unseen)
+        first_used = max(block_ids, default=-1) + 1 - len(self._slot_keys)
+        self._slot_keys.extend(new_keys[:1] * first_used)
+        self._slot_blocks.extend([None] * first_used)
         blocks = [BlockStatus(block_id) for block_id in block_ids]  # gone -> pending
         for key, block in zip(new_keys, blocks, strict=True):
             self._slot_keys[block.block_id] = key

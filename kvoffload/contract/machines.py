@@ -36,6 +36,7 @@ faults = st.tuples(
     st.sampled_from(("insert", "remove", "evict", "mark_evictable", "mark_non_evictable", "touch", "clear", "get")),
     st.integers(0, 2),
     st.booleans(),
+    st.sampled_from((False, False, True)),
 )
 
 
@@ -131,7 +132,7 @@ class ManagerMachine(RuleBasedStateMachine):
     start: ClassVar[Callable[[int], ManagerLockstep]]
 
     @initialize(capacity=capacities, fault=faults)
-    def make(self, capacity: int, fault: tuple[str, int, bool]) -> None:
+    def make(self, capacity: int, fault: tuple[str, int, bool, bool]) -> None:
         """A manager is made for 0 to 5 blocks; the fault in its policy comes last, since nothing is judged after it."""
         self.lockstep = type(self).start(capacity)
         self.fault = fault
@@ -224,10 +225,13 @@ class ManagerMachine(RuleBasedStateMachine):
             self.lockstep.apply(ops.ResetCache())
 
     def teardown(self) -> None:
-        """The history ends with a drain of the events and a fault in the policy."""
+        """The history ends with a drain of the events and a fault in the policy, now and then in a second life."""
         if hasattr(self, "lockstep"):
             self.lockstep.apply(ops.TakeEvents())
-            method, nth, after = self.fault
+            method, nth, after, new_life = self.fault
+            if new_life:
+                self.lockstep.apply(ops.ResetCache())
+                self.store(KEYS[: self.lockstep.capacity], success=True)
             self.lockstep.apply(ops.PolicyFault(self._call_that_uses(method, nth), method, nth, after))
             self.lockstep.finish()
 

@@ -34,15 +34,16 @@ def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
             why = f"{key!r} was {spec.lookup(before, key)} before the call"
             allowed = " or ".join(sorted(_may_be(before, op.during, key)))
             run.broken("fault-atomic", allowed, _answer(run, key), why)
-    num_free, expected_free = run.view.num_free(), before.capacity - len(resident)
-    if num_free is not None and num_free != expected_free:
+    counts, num_free = run.view.counts(), before.capacity - len(resident)
+    if counts.get("free", num_free) != num_free:
         why = f"{before.capacity} blocks, {len(resident)} resident after the fault"
-        run.broken("fault-atomic", f"{expected_free} free", f"{num_free} free", why)
+        run.broken("fault-atomic", f"{num_free} free", f"{counts['free']} free", why)
     idle = sorted(key for key in resident if run.view.block(key)[0] == 0)
-    counter = run.view.counter()
-    if counter is not None and counter != len(idle):
+    if counts.get("counter", len(idle)) != len(idle):
         why = f"ready and read by no load after the fault: {listed(idle)}"
-        run.broken("fault-atomic", f"counter {len(idle)}", f"counter {counter}", why)
+        run.broken("fault-atomic", f"counter {len(idle)}", f"counter {counts['counter']}", why)
+    if hasattr(run.driver.manager, "take_events"):
+        run.replay_events(run.driver.perform(ops.TakeEvents()), {key for key in resident if _answer(run, key) == "HIT"})
 
 
 def _answer(run: ManagerLockstep, key: OffloadKey) -> str:

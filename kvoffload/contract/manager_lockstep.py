@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 from kvoffload.contract import operations as ops
@@ -56,6 +56,8 @@ class ManagerLockstep(Lockstep):
         self.state = ManagerState.new(capacity, start_order(order, capacity))
 
     def _makes_sense(self, op: ops.Operation) -> bool:
+        if isinstance(op, ops.TakeEvents):
+            return hasattr(self.driver.manager, "take_events")
         return self.driver.can(op.during if isinstance(op, ops.PolicyFault) else op)
 
     def _judge(self, op: ops.Operation) -> None:
@@ -160,8 +162,15 @@ class ManagerLockstep(Lockstep):
 
     def _judge_take_events(self, op: ops.TakeEvents) -> None:
         outcome = self.perform(op, never_raises="events-once")
-        state, announced = self.state, self.state.announced
-        for kind, keys in outcome.value:
+        self.replay_events(outcome, spec.ready(self.state.tier))
+        if outcome.value:
+            self.saw("drained events")
+        self.compare((), {})
+
+    def replay_events(self, drained: Outcome, ready: Set[OffloadKey]) -> None:
+        """Replay drained events as a consumer does: they have to fit what went before and end with the ready keys."""
+        announced = self.state.announced
+        for kind, keys in drained.value:
             if kind == "CLEARED":
                 announced.clear()
             for key in keys:
@@ -169,10 +178,6 @@ class ManagerLockstep(Lockstep):
                     why = f"{key!r} was {'' if key in announced else 'not '}announced as stored before"
                     self.broken("events-once", f"no {kind} of {key!r}", f"{kind} {listed(keys)}", why)
                 (announced.add if kind == "STORED" else announced.discard)(key)
-        ready = spec.ready(state.tier)
         if announced != ready:
             why = "the events so far, replayed, against the ready keys"
             self.broken("events-replay", listed(sorted(ready)), listed(sorted(announced)), why)
-        if outcome.value:
-            self.saw("drained events")
-        self.compare((), {})

@@ -57,17 +57,16 @@ class ManagerState:
         """
         for key in keys:
             yield from self._of_key(driver, view, key)
-        num_free, expected_free = view.num_free(), spec.free(self.tier)
-        if num_free is not None and num_free != expected_free:
+        counts, num_free, num_idle = view.counts(), spec.free(self.tier), len(self.tier.idle)
+        if counts.get("free", num_free) != num_free:
             why = f"{self.tier.capacity} blocks, {len(spec.resident(self.tier))} resident"
-            yield Difference("free", f"{expected_free} free", f"{num_free} free", why)
+            yield Difference("free", f"{num_free} free", f"{counts['free']} free", why)
         shared = [slot for slot, users in Counter(self.slots.values()).items() if users > 1] if whole else []
         if shared:
             yield Difference("ids", "distinct block ids", f"{self._at(shared)} share a block", "each lies in its own")
-        counter, num_idle = view.counter(), len(self.tier.idle)
-        if counter is not None and counter != num_idle:
+        if counts.get("counter", num_idle) != num_idle:
             why = f"ready and read by no load: {listed(sorted(self.tier.idle)) if whole else f'{num_idle} keys'}"
-            yield Difference("counter", f"counter {num_idle}", f"counter {counter}", why)
+            yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why)
         evictable = view.evictable() if whole else None
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
             why = "these are ready and read by no load"

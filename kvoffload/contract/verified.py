@@ -62,7 +62,7 @@ class VerifiedManager(OffloadingManager):
     @property
     def num_free_blocks(self) -> int:
         """How many blocks hold nothing, in blocks."""
-        return self._lockstep.view.num_free() or 0
+        return int(self._lockstep.view.counts().get("free", 0))
 
     def lookup(self, key: OffloadKey, req_context: ReqContext = NO_REQUEST) -> LookupResult:
         return LookupResult[self._apply(ops.Lookup(key))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from kvoffload.contract.drivers import FaultInPolicyError
 from kvoffload.contract.lockstep import eviction_order, shown_evictable
@@ -24,18 +24,15 @@ class ManagerView:
         """The manager's policy."""
         return getattr(self.manager, "_policy", None)
 
-    def counter(self) -> int | None:
-        """The evictable counter, in blocks."""
-        for name in COUNTERS:
-            if hasattr(self.manager, name):
-                count: int = getattr(self.manager, name)
-                return count
-        return None
-
-    def num_free(self) -> int | None:
-        """How many blocks are free."""
-        num_free: int | None = getattr(self.manager, "num_free_blocks", None)
-        return num_free
+    def counts(self) -> dict[Literal["counter", "free"], Any]:
+        """The evictable counter and the number of free blocks, as far as the manager shows them."""
+        counters = [name for name in COUNTERS if hasattr(self.manager, name)]
+        counts: dict[Literal["counter", "free"], Any] = {}
+        if counters:
+            counts["counter"] = getattr(self.manager, counters[0])
+        if hasattr(self.manager, "num_free_blocks"):
+            counts["free"] = self.manager.num_free_blocks
+        return counts
 
     def evictable(self) -> list[OffloadKey] | None:
         """The keys in the policy's evictable list."""

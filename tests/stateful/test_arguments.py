@@ -1,4 +1,4 @@
-"""A bad argument raises before anything changes, and says what is allowed."""
+"""What the constructors promise: a bad argument raises before anything changes, and says what is allowed."""
 
 import pytest
 
@@ -33,3 +33,12 @@ def test_a_negative_eviction_is_refused_and_evicts_nothing() -> None:
 
 def test_a_policy_is_told_the_number_of_blocks() -> None:
     assert LRUCachePolicy(7).cache_capacity == 7
+
+
+def test_without_events_there_is_never_anything_to_tell() -> None:
+    manager = CPUOffloadingManager(1)
+    for _ in range(2):
+        manager.prepare_store([a])
+        manager.complete_store([a])
+        manager.reset_cache()
+        assert manager.take_events() == []

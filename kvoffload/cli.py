@@ -1,0 +1,61 @@
+"""The command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvoffload.replay import command
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+
+DEFAULT_POLICIES = ["lru"]
+
+
+@app.callback()
+def main() -> None:
+    """Check and measure KV-cache offloading managers and their eviction policies."""
+
+
+@app.command()
+def replay(
+    trace: Annotated[
+        Path | None,
+        typer.Argument(help="Trace with one JSON object per line (hash_ids or hash_runs); plain, gzip or zstd."),
+    ] = None,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Make up multi-turn conversations instead.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Which of the synthetic workloads.", show_default="0")] = None,
+    requests: Annotated[
+        int | None,
+        typer.Option(
+            "--requests",
+            "--limit",
+            min=1,
+            help="Serve so many requests and stop.",
+            show_default=f"the whole trace, or {command.DEFAULT_NUM_REQUESTS} synthetic ones",
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str], typer.Option(help="Eviction policy; give it several times to compare.")
+    ] = DEFAULT_POLICIES,
+    blocks: Annotated[int, typer.Option(min=0, help="Capacity, in blocks.")] = 10_000,
+    latency: Annotated[
+        int, typer.Option(min=0, help="How many requests later a transfer completes; 0 is at once.")
+    ] = 0,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run every call in lockstep with the specification; takes no times.")
+    ] = False,
+) -> None:
+    """Drive a manager with a block trace; report its prefix hit rate, evictions, refusals and times per call.
+
+    Exit code 0: it ran; 1: the manager broke a clause of its contract; 2: it could not be run.
+    """
+    try:
+        workload = command.choose_workload(trace, synthetic, seed, requests)
+        policies = command.choose_policies(policy)
+    except command.UsageError as error:
+        command.print_error(str(error))
+        raise typer.Exit(2) from error
+    raise typer.Exit(command.run_replay(workload, policies, blocks, latency, verify))

@@ -1,0 +1,104 @@
+"""One policy over one workload, from a new manager to the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kvoffload.errors import OffloadingError
+from kvoffload.interface import OffloadingManager
+from kvoffload.manager import CPUOffloadingManager
+from kvoffload.replay.results import ReplayResult
+from kvoffload.replay.simulate import Simulation
+from kvoffload.replay.workload import Workload
+
+VERIFY_ALL_EVERY = 500
+"""After how many requests ``verify`` compares every key, and not only those of the call."""
+
+
+class BrokenManagerError(Exception):
+    """The manager did what no manager may do; the text says at which request, and what."""
+
+
+def replay(
+    workload: Workload,
+    policy: str,
+    num_blocks: int,
+    latency: int = 0,
+    verify: bool = False,
+    on_request: Callable[[], None] = lambda: None,
+) -> ReplayResult:
+    """Drive a new manager with every request of a workload.
+
+    Args:
+        workload: the requests.
+        policy: the name of the policy.
+        num_blocks: the capacity, in blocks.
+        latency: how many requests later a transfer completes.
+        verify: run every call in lockstep with the specification. The times then measure that, too.
+        on_request: called after every request.
+
+    Raises:
+        TraceError: if the workload is a trace that cannot be read.
+        BrokenManagerError: if a call raises or, with ``verify``, breaks a clause of the contract; or if blocks are
+            still in flight after the last completion.
+        ValueError: if an argument is out of range or no policy has that name.
+    """
+    manager = CPUOffloadingManager(num_blocks, policy)
+    result = ReplayResult(policy)
+    if verify:
+        _drive_verified(manager, result, workload, num_blocks, latency, on_request)
+    else:
+        _drive(manager, result, workload, latency, on_request)
+    num_free, num_evictable = manager.num_free_blocks, manager.num_evictable_cache_blocks
+    if num_free + num_evictable != num_blocks:
+        raise BrokenManagerError(
+            f"Policy {policy}, after the last completion: {num_free:,} blocks are free and {num_evictable:,} evictable, "
+            f"but there are {num_blocks:,}; nothing is in flight any more, so together they are all. Run the replay "
+            "with --verify to see the call that went wrong."
+        )
+    return result
+
+
+def _drive(
+    manager: OffloadingManager,
+    result: ReplayResult,
+    workload: Workload,
+    latency: int,
+    on_request: Callable[[], None],
+) -> None:
+    simulation = Simulation(manager, result, latency)
+    try:
+        for block_ids in workload:
+            simulation.serve(block_ids)
+            on_request()
+        simulation.finish()
+    except OffloadingError as error:
+        raise BrokenManagerError(f"Policy {result.policy}, request {result.num_requests:,}: {error}") from error
+
+
+def _drive_verified(
+    manager: CPUOffloadingManager,
+    result: ReplayResult,
+    workload: Workload,
+    num_blocks: int,
+    latency: int,
+    on_request: Callable[[], None],
+) -> None:
+    # Only here: the contract library takes longer to import than a short replay takes.
+    from kvoffload.contract import ContractViolation
+    from kvoffload.contract.verified import VerifiedManager
+
+    checked = VerifiedManager(manager, num_blocks, "lru" if result.policy == "lru" else None)
+
+    def verify_now_and_then() -> None:
+        if result.num_requests % VERIFY_ALL_EVERY == 0:
+            checked.verify_all()
+        on_request()
+
+    try:
+        _drive(checked, result, workload, latency, verify_now_and_then)
+        checked.verify_all()
+    except ContractViolation as violation:
+        where = f"Policy {result.policy}, request {result.num_requests:,} of the replay:"
+        raise BrokenManagerError(f"{where}\n\n{violation}") from violation
+    result.num_verified = checked.num_calls

@@ -1,0 +1,47 @@
+"""The core and the specification need nothing but the standard library."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kvoffload
+import kvoffload_spec
+
+CORE = """
+import importlib, pkgutil, sys
+roots = {roots!r}
+sys.path[:0] = roots
+
+class OnlyStandardLibrary:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in sys.stdlib_module_names and top not in ("kvoffload", "kvoffload_spec"):
+            raise ImportError(f"{{name}} is not in the standard library")
+
+sys.meta_path.insert(0, OnlyStandardLibrary())
+imported = []
+for package in map(importlib.import_module, {packages!r}):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", onerror=lambda name: None):
+        if not module.name.startswith({outside!r}):
+            importlib.import_module(module.name)
+            imported.append(module.name)
+assert {banned!r} not in sys.modules
+print(len(imported))
+"""
+
+OUTSIDE = ("kvoffload.contract", "kvoffload.cli", "kvoffload.__main__", "kvoffload.replay")
+
+
+@pytest.mark.parametrize(
+    ("package", "banned"),
+    [("kvoffload", "kvoffload_spec"), ("kvoffload_spec", "kvoffload")],
+    ids=["core", "specification"],
+)
+def test_it_imports_where_nothing_else_is_importable(package: str, banned: str) -> None:
+    roots = [str(Path(module.__path__[0]).parent) for module in (kvoffload, kvoffload_spec)]
+    program = CORE.format(roots=roots, packages=[package], outside=OUTSIDE, banned=banned)
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 4
