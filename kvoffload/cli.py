@@ -26,15 +26,15 @@ def replay(
         typer.Argument(help="Trace with one JSON object per line (hash_ids or hash_runs); plain, gzip or zstd."),
     ] = None,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Make up multi-turn conversations instead.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Which of the synthetic workloads.", show_default="0")] = None,
+    seed: Annotated[int | None, typer.Option(help="Which of the synthetic workloads; 0 unless given.")] = None,
     requests: Annotated[
         int | None,
         typer.Option(
             "--requests",
             "--limit",
             min=1,
-            help="Serve so many requests and stop.",
-            show_default=f"the whole trace, or {command.DEFAULT_NUM_REQUESTS} synthetic ones",
+            help="Stop after so many requests.",
+            show_default=f"the whole trace; {command.DEFAULT_NUM_REQUESTS} synthetic ones",
         ),
     ] = None,
     policy: Annotated[

@@ -22,8 +22,10 @@ class Transfers:
         """A new transfer holds the given blocks, each named once; the result is its id."""
         transfer_id = self._next_id
         self._next_id += 1
+        alone = (transfer_id,)
         for block_id in block_ids:
-            self._holders[block_id] = (*self._holders.get(block_id, ()), transfer_id)
+            earlier = self._holders.get(block_id)
+            self._holders[block_id] = earlier + alone if earlier else alone
         if block_ids:
             self._num_held[transfer_id] = len(block_ids)
         return transfer_id
@@ -40,10 +42,10 @@ class Transfers:
         """The transfer lets go of these blocks, which it holds; without an id, the oldest holder of each does."""
         for block_id in block_ids:
             holders = self._holders.pop(block_id)
-            released = holders[0] if transfer_id is None else transfer_id
-            left = tuple(holder for holder in holders if holder != released)
-            if left:
-                self._holders[block_id] = left
+            at = 0 if transfer_id is None else holders.index(transfer_id)
+            if len(holders) > 1:
+                self._holders[block_id] = holders[:at] + holders[at + 1 :]
+            released = holders[at]
             self._num_held[released] -= 1
             if not self._num_held[released]:
                 del self._num_held[released]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence, Set
+from itertools import filterfalse, islice
 
 from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
@@ -48,18 +49,14 @@ class LRUCachePolicy(CachePolicy):
 
     def evict(self, n: int, protected: Set[OffloadKey]) -> list[tuple[OffloadKey, BlockStatus]] | None:
         self.check_eviction_count(n)
-        victims: list[OffloadKey] = []
-        if n:
-            for key in self.evictable_blocks:
-                if key not in protected:
-                    victims.append(key)
-                    if len(victims) == n:
-                        break
-            else:
-                return None
-        for key in victims:
+        unprotected = filterfalse(protected.__contains__, self.evictable_blocks)
+        victims = [(key, self.blocks[key]) for key in islice(unprotected, n)]
+        if len(victims) < n:
+            return None
+        for key, _ in victims:
             del self.evictable_blocks[key]
-        return [(key, self.blocks.pop(key)) for key in victims]
+            del self.blocks[key]
+        return victims
 
     def clear(self) -> None:
         self.blocks.clear()
