@@ -20,6 +20,40 @@ def main() -> None:
 
 
 @app.command()
+def check(
+    target: Annotated[
+        str, typer.Argument(help="MODULE:NAME of a class or factory that takes a number of blocks.", show_default=False)
+    ],
+    order: Annotated[
+        str | None, typer.Option(help="The order that it declares: lru.", show_default="none: no order is checked")
+    ] = None,
+    capability: Annotated[
+        list[str] | None,
+        typer.Option(help="What else it declares: scales (evictions cost the same at any size).", show_default=False),
+    ] = None,
+    histories: Annotated[
+        int | None, typer.Option(min=1, help="How many histories to try; 300 unless given.", show_default=False)
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=1, help="The most steps chosen in each; 50 unless given.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Try other histories.", show_default="the same ones every time")
+    ] = None,
+) -> None:
+    """Run the policy or manager contract on any importable class.
+
+    Exit code 0: every clause is kept; 1: a clause is broken; 2: it could not be checked; 3: inconclusive, for some call
+    or situation never came up.
+    """
+    # Here, not above: it brings Hypothesis, for which nobody who replays a trace should wait.
+    from kvoffload.contract.command import run_check
+
+    raise typer.Exit(run_check(target, order, capability or [], histories, steps, seed))
+
+
+@app.command()
 def replay(
     trace: Annotated[
         Path | None,

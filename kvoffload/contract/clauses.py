@@ -131,10 +131,11 @@ def clauses_for(subject: Subject, order: str | None) -> tuple[Clause, ...]:
     """The clauses that an implementation of that kind has to keep; an order's only if the order is declared.
 
     Raises:
-        ValueError: if no clause is about that order.
+        ValueError: if no clause is about that order; the message lists the known ones.
     """
-    if order is not None:
-        clause(f"order-{order}")
+    known = [c.id.removeprefix("order-") for c in CLAUSES if c.id.startswith("order-")]
+    if order is not None and order not in known:
+        raise ValueError(f"order is {order!r}; known are {', '.join(known)}. Leave it out to have no order checked.")
     return tuple(
         c for c in CLAUSES if subject in c.applies_to and (not c.id.startswith("order-") or c.id == f"order-{order}")
     )

@@ -63,7 +63,8 @@ class ManagerDriver:
     def can(self, op: ops.Operation) -> bool:
         """Whether the operation is a call at all: the transfer it completes was prepared, on this manager."""
         transfer = getattr(op, "transfer", None)
-        return not isinstance(op, ops.CompleteStore | ops.CompleteLoad) or transfer in (None, *self._transfer_ids)
+        completes = isinstance(op, ops.CompleteStore | ops.CompleteLoad)
+        return not completes or transfer is None or transfer in self._transfer_ids
 
     def perform(self, op: ops.Operation) -> Outcome:
         """Make the call."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -27,7 +28,8 @@ class ContractViolation(Exception):
         clause: the broken clause.
         subject: whether a policy or a manager broke it.
         capacity: the capacity that the subject was made with, in blocks.
-        history: the calls that led here, each with what it returned.
+        history: the calls that led here, each with what it returned; of a long history, the last ones.
+        num_calls: how many calls led here.
         expected: what the specification allows.
         actual: what came.
         why: one line that connects the two.
@@ -40,7 +42,8 @@ class ContractViolation(Exception):
         clause: Clause,
         subject: Subject,
         capacity: int,
-        history: Sequence[Step],
+        history: Iterable[Step],
+        num_calls: int,
         expected: str,
         actual: str,
         why: str,
@@ -50,6 +53,7 @@ class ContractViolation(Exception):
         self.subject = subject
         self.capacity = capacity
         self.history = tuple(history)
+        self.num_calls = num_calls
         self.expected = expected
         self.actual = actual
         self.why = why
@@ -84,7 +88,7 @@ class Lockstep(ABC):
 
     Attributes:
         subject: ``"policy"`` or ``"manager"``.
-        over: whether the history has ended, quietly or because nothing can be judged after it.
+        over: whether the history has ended: with a broken clause, or because nothing can be judged after it.
         history: the calls so far; only the last ``remember`` of them if that was given.
     """
 
@@ -95,6 +99,7 @@ class Lockstep(ABC):
         self.watch = watch or Watch()
         self.over = False
         self.history: deque[Step] = deque(maxlen=remember)
+        self.num_calls = 0
 
     def apply(self, op: Operation) -> None:
         """Carry one operation out and judge it.
@@ -109,10 +114,9 @@ class Lockstep(ABC):
             return
         self.watch.operations[type(op).__name__] += 1
         self.history.append(Step(op))
-        try:
+        self.num_calls += 1
+        with suppress(EndedQuietlyError):
             self._judge(op)
-        except EndedQuietlyError:
-            self.over = True
 
     def saw(self, *situations: str) -> None:
         """Count situations that came up."""
@@ -126,13 +130,16 @@ class Lockstep(ABC):
     def broken(self, id: str, expected: object, actual: object, why: str) -> NoReturn:
         """The clause is broken.
 
+        The history ends here: the model has not made the step that the implementation has made.
+
         Raises:
             ContractViolation: unless another run reports that clause.
         """
+        self.over = True
         if id in self.watch.quiet:
             raise EndedQuietlyError
         raise ContractViolation(
-            clause(id), self.subject, self.capacity, self.history, str(expected), str(actual), why
+            clause(id), self.subject, self.capacity, self.history, self.num_calls, str(expected), str(actual), why
         ) from self._raised()
 
     def _raised(self) -> Exception | None:

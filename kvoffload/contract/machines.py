@@ -42,11 +42,20 @@ faults = st.tuples(
 
 def some_of(keys: Keys, pick: int) -> Keys:
     """All of the keys (for half of the picks), or a part, turned round or rotated: every number is a choice."""
-    if pick < 32:
+    if pick % 64 < 32:
         return keys if pick % 2 else keys[::-1]
     chosen = tuple(key for i, key in enumerate(keys) if pick >> (i % 4) & 1)
     turn = pick % (len(chosen) or 1)
     return chosen[turn:] + chosen[:turn]
+
+
+CHANGES: dict[str, tuple[Callable[[OffloadKey], ops.Operation], Callable[[int], bool]]] = {
+    "finish": (ops.FinishStore, lambda ref_cnt: ref_cnt < 0),
+    "pin": (ops.Pin, lambda ref_cnt: ref_cnt >= 0),
+    "unpin": (ops.Unpin, lambda ref_cnt: ref_cnt > 0),
+    "remove": (ops.Remove, lambda ref_cnt: ref_cnt <= 0),
+}
+"""What can happen to one resident block, and at which ref_cnt."""
 
 
 class PolicyMachine(RuleBasedStateMachine):
@@ -59,58 +68,59 @@ class PolicyMachine(RuleBasedStateMachine):
         """A policy is made for 0 to 5 blocks."""
         self.lockstep = type(self).start(capacity)
 
-    def _blocks(self, wanted: Callable[[int], bool]) -> Keys:
-        return tuple(key for key, block in self.lockstep.blocks.items() if wanted(block.ref_cnt))
+    def _absent(self, pick: int) -> Keys:
+        """One of the keys that are not resident, if there is any."""
+        absent = [key for key in KEYS if key not in self.lockstep.blocks]
+        return (absent[pick % len(absent)],) if absent else ()
 
-    def _apply_to_one(self, operation: Callable[[OffloadKey], ops.Operation], keys: Keys, pick: int) -> None:
-        if keys:
-            self.lockstep.apply(operation(keys[pick % len(keys)]))
-
-    @rule(key=key_names, idle=st.booleans())
-    def insert(self, key: OffloadKey, idle: bool) -> None:
+    @rule(pick=picks, idle=st.booleans())
+    def insert(self, pick: int, idle: bool) -> None:
         """A block that is pending or already idle."""
-        self.lockstep.apply(ops.Insert(key, idle))
+        for key in self._absent(pick):
+            self.lockstep.apply(ops.Insert(key, idle))
 
-    @rule(key=key_names)
-    def store(self, key: OffloadKey) -> None:
-        """A block that becomes idle in the next step."""
-        self.lockstep.apply(ops.Insert(key))
-        self.lockstep.apply(ops.FinishStore(key))
+    @rule(pick=picks, more=st.booleans())
+    def store(self, pick: int, more: bool) -> None:
+        """One or two blocks, each of which becomes idle in the next step."""
+        for key in self._absent(pick) + (self._absent(pick + 1) if more else ()):
+            self.lockstep.apply(ops.Insert(key))
+            self.lockstep.apply(ops.FinishStore(key))
 
-    @rule(pick=picks)
-    def finish_store(self, pick: int) -> None:
-        """One of the pending blocks."""
-        self._apply_to_one(ops.FinishStore, self._blocks(lambda ref_cnt: ref_cnt < 0), pick)
+    def _change(self, kinds: tuple[str, str], pick: int) -> None:
+        """The first of these changes that can happen to a block happens to one."""
+        for operation, wanted in map(CHANGES.__getitem__, kinds):
+            keys = [key for key, block in self.lockstep.blocks.items() if wanted(block.ref_cnt)]
+            if keys:
+                self.lockstep.apply(operation(keys[pick % len(keys)]))
+                return
 
-    @rule(pick=picks)
-    def pin(self, pick: int) -> None:
+    @rule(pick=picks, pin=st.booleans())
+    def pin_or_unpin(self, pick: int, pin: bool) -> None:
         """One of the ready blocks."""
-        self._apply_to_one(ops.Pin, self._blocks(lambda ref_cnt: ref_cnt >= 0), pick)
+        self._change(("pin", "unpin") if pin else ("unpin", "pin"), pick)
 
-    @rule(pick=picks)
-    def unpin(self, pick: int) -> None:
-        """One of the pinned blocks."""
-        self._apply_to_one(ops.Unpin, self._blocks(lambda ref_cnt: ref_cnt > 0), pick)
-
-    @rule(pick=picks)
-    def remove(self, pick: int) -> None:
-        """One of the blocks that are not pinned."""
-        self._apply_to_one(ops.Remove, self._blocks(lambda ref_cnt: ref_cnt <= 0), pick)
+    @rule(pick=picks, finish=st.booleans())
+    def finish_or_remove(self, pick: int, finish: bool) -> None:
+        """One of the pending blocks, or one of those that are not pinned."""
+        self._change(("finish", "pin") if finish else ("remove", "finish"), pick)
 
     @rule(keys=key_lists)
     def touch(self, keys: Keys) -> None:
         """Any keys, repeats included."""
         self.lockstep.apply(ops.TouchPolicy(keys))
 
-    @rule(n=st.sampled_from((1, 2, 3, 0)), protected=key_lists)
-    def evict(self, n: int, protected: Keys) -> None:
-        """A few blocks, some keys protected."""
-        self.lockstep.apply(ops.Evict(n, protected))
+    @rule(pick=picks)
+    def touch_evicted(self, pick: int) -> None:
+        """Keys that were evicted: what ghosts are remembered of."""
+        if evicted := tuple(sorted(self.lockstep.evicted)):
+            self.lockstep.apply(ops.TouchPolicy(some_of(evicted, pick)))
 
-    @rule(more=st.sampled_from((0, 1, -1)))
-    def evict_about_all(self, more: int) -> None:
-        """As many as are idle, or one more, which has to be refused, or one less."""
-        self.lockstep.apply(ops.Evict(max(0, len(self.lockstep.residents.idle) + more)))
+    @rule(n=st.sampled_from((1, 2, 1, 3, -1, 1, -2, 2, 0)), protected=key_lists, pick=picks, idle_only=st.booleans())
+    def evict(self, n: int, protected: Keys, pick: int, idle_only: bool) -> None:
+        """A few blocks, or (below 0) all idle ones or one more; protected are any keys, or some of the idle ones."""
+        idle = tuple(sorted(self.lockstep.residents.idle))
+        protected = some_of(idle, 32 + pick % 32) if idle_only else protected
+        self.lockstep.apply(ops.Evict(n if n >= 0 else len(idle) - 1 - n, protected if n >= 0 else ()))
 
     @rule(key=key_names, clear=one_in_twelve)
     def get_or_clear(self, key: OffloadKey, clear: bool) -> None:

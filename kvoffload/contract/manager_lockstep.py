@@ -49,7 +49,7 @@ class ManagerLockstep(Lockstep):
         super().__init__(capacity, watch, remember)
         self._make = make
         self.order_id = order
-        self._thorough = thorough
+        self.thorough = thorough
         self._twin: ManagerDriver | None = None
         self.driver = ManagerDriver(make(capacity))
         self.view = ManagerView(self.driver.manager)
@@ -61,7 +61,8 @@ class ManagerLockstep(Lockstep):
         return self.driver.can(op.during if isinstance(op, ops.PolicyFault) else op)
 
     def _judge(self, op: ops.Operation) -> None:
-        self.state.known.update(dict.fromkeys(op.named))
+        if self.thorough:
+            self.state.known.update(dict.fromkeys(op.named))
         if getattr(op, "keys", None) == ():
             self.saw("call with no key")
         if getattr(op, "one_shot", False):
@@ -109,27 +110,27 @@ class ManagerLockstep(Lockstep):
         blame: Mapping[Aspect, str],
         blame_one: Callable[[Difference], str | None] = lambda _: None,
     ) -> None:
-        """Compare what the manager shows with the model.
+        """Compare what the manager shows with the model, of these keys or, if thorough, of every known key.
 
         Args:
             keys: the keys that the call concerned.
             blame: the clause that a difference of each aspect breaks, where it is not the usual one.
             blame_one: the clause that this very difference breaks, where it is not that one.
         """
-        keys = self.state.known if self._thorough else dict.fromkeys(keys)
-        for difference in self.state.differences(self.driver, self.view, keys, self._thorough):
+        keys = self.state.known if self.thorough else dict.fromkeys(keys)
+        for difference in self.state.differences(self.driver, self.view, keys, self.thorough):
             id = blame_one(difference) or blame.get(difference.aspect) or ASPECTS[difference.aspect]
             self.broken(id, difference.expected, difference.actual, difference.why)
 
-    def compare_all(self) -> None:
-        """Compare every key that was ever named, and the policy's whole list."""
-        self._thorough, before = True, self._thorough
-        self.compare((), {})
-        self._thorough = before
+    def compare_residents(self) -> None:
+        """Compare every resident key, every slot and the policy's whole list."""
+        keys = spec.resident(self.state.tier)
+        for difference in self.state.differences(self.driver, self.view, keys, whole=True):
+            self.broken(ASPECTS[difference.aspect], difference.expected, difference.actual, difference.why)
 
     def eviction_order(self) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown."""
-        return self.view.eviction_order(self.capacity + 1) if self._thorough else None
+        return self.view.eviction_order(self.capacity + 1) if self.thorough else None
 
     def _judge_lookup(self, op: ops.Lookup) -> None:
         outcome = self.perform(op, never_raises="lookup-truth")
@@ -158,7 +159,7 @@ class ManagerLockstep(Lockstep):
         state.order = start_order(self.order_id, self.capacity)
         state.slots.clear()
         self.compare((), blame_all("reset-fresh"))
-        self._twin = ManagerDriver(self._make(self.capacity)) if self._thorough else None
+        self._twin = ManagerDriver(self._make(self.capacity)) if self.thorough else None
 
     def _judge_take_events(self, op: ops.TakeEvents) -> None:
         outcome = self.perform(op, never_raises="events-once")

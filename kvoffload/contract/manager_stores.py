@@ -58,7 +58,8 @@ def _judge_accepted(run: ManagerLockstep, op: ops.PrepareStore, stored: Stored) 
         state.slots.pop(key, None)
     _take_slots(run, new, stored.block_ids)
     _see_store(run, op, new, evicted)
-    state.evicted.update(evicted)
+    if run.thorough:
+        state.evicted.update(evicted)
     state.tier = spec.prepare_store(tier, op.keys, frozenset(evicted))
     state.transfers = transfer.open_store(state.transfers, op.transfer, new)
 
@@ -86,7 +87,7 @@ def _judge_victims(run: ManagerLockstep, op: ops.PrepareStore, evicted: tuple[Of
     if spec.refuses(tier, op.keys) or not len(evicted) == len(distinct) == need or not distinct <= tier.idle:
         run.broken("store-refusal", _allowed(tier, op), actual, f"it lacks {need} blocks")
     if state.order is not None:
-        victims = state.order.victims(need, op.keys)
+        victims = state.order.victims(need, frozenset(op.keys))
         if victims != evicted:
             run.broken(f"order-{run.order_id}", f"evict {listed(victims)}", actual, "the next in the declared order")
         state.order = state.order.mark_non_evictable(*evicted)

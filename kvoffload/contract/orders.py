@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from kvoffload.types import OffloadKey
@@ -9,15 +10,10 @@ from kvoffload_spec.order import ListLru
 
 Order: TypeAlias = ListLru[OffloadKey]
 
+ORDERS: dict[str, Callable[[], Order]] = {"lru": ListLru}
+"""What an implementation may declare as its order."""
+
 
 def start_order(name: str | None, capacity: int) -> Order | None:
-    """The model of that order for a new, empty cache; ``None`` if no order is declared.
-
-    Raises:
-        ValueError: if no order has that name.
-    """
-    if name is None:
-        return None
-    if name != "lru":
-        raise ValueError(f"order is {name!r}; known are lru. Leave it out to have everything but the order checked.")
-    return ListLru()
+    """The model of that order for a new, empty cache; ``None`` if no order is declared."""
+    return None if name is None else ORDERS[name]()

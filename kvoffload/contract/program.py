@@ -53,14 +53,17 @@ class Names:
         return text
 
 
-def write_program(subject: str, made_with: str, target: str, history: Sequence[Step], names: Names) -> list[str]:
+def write_program(
+    subject: str, made_with: str, target: str, history: Sequence[Step], num_calls: int, names: Names
+) -> list[str]:
     """The lines of the program.
 
     Args:
         subject: ``"policy"`` or ``"manager"``, the name of the variable.
         made_with: the arguments that it is made with.
         target: ``module:name`` of what makes it, or empty.
-        history: the calls.
+        history: the calls, or the last ones of them.
+        num_calls: how many calls there were.
         names: takes the names that the program uses.
     """
     steps = history[-MOST_CALLS:]
@@ -72,8 +75,8 @@ def write_program(subject: str, made_with: str, target: str, history: Sequence[S
         returned = _returned(step, names)
         body += lines[:-1]
         body.append(f"{lines[-1]:<{width}}  # -> {returned}" if returned else lines[-1])
-    if len(history) > len(steps):
-        body.insert(0, f"# ... {len(history) - len(steps)} calls before ...")
+    if num_calls > len(steps):
+        body.insert(0, f"# here {num_calls - len(steps)} calls are left out")
     module, _, path = target.partition(":")
     head = [f"from kvoffload.contract import {'keys' if subject == 'manager' else 'BlockStatus, keys'}"]
     if module:

@@ -16,7 +16,9 @@ def describe_violation(violation: ContractViolation) -> str:
     """The whole report on one violation, 12 to 20 lines for a minimised history."""
     names = Names()
     made_with = f"{violation.capacity}{violation.arguments}"
-    program = write_program(violation.subject, made_with, violation.target, violation.history, names)
+    program = write_program(
+        violation.subject, made_with, violation.target, violation.history, violation.num_calls, names
+    )
     facts = (("expected", violation.expected), ("actual", violation.actual), ("why", violation.why))
     return "\n".join(
         [

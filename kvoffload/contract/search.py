@@ -17,8 +17,8 @@ from kvoffload.contract.manager_lockstep import ManagerLockstep
 from kvoffload.contract.minimise import minimise
 from kvoffload.contract.policy_lockstep import PolicyLockstep
 
-QUICK = settings(max_examples=200, stateful_step_count=40, deadline=None, database=None, derandomize=True)
-"""What a user gets who asks for nothing else: 200 histories of up to 40 steps, the same ones every time."""
+QUICK = settings(max_examples=300, stateful_step_count=50, deadline=None, database=None, derandomize=True)
+"""What a user gets who asks for nothing else: 300 histories of up to 50 steps, the same ones every time."""
 
 
 @dataclass(frozen=True)

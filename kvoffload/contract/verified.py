@@ -52,8 +52,8 @@ class VerifiedManager(OffloadingManager):
         return outcome.value
 
     def verify_all(self) -> None:
-        """Compare every key that was ever named, every slot and the whole evictable list with the specification."""
-        self._lockstep.compare_all()
+        """Compare every resident key, every slot and the whole evictable list with the specification."""
+        self._lockstep.compare_residents()
 
     @property
     def num_evictable_cache_blocks(self) -> int:

@@ -70,7 +70,7 @@ def run_replay(workload: Workload, policies: Sequence[str], num_blocks: int, lat
     broken = None
     try:
         for policy in policies:
-            with progress_bar(policy, workload) as update:
+            with progress_bar(f"replay {policy}", workload) as update:
                 results.append(replay(workload, policy, num_blocks, latency, verify, update))
     except TraceError as error:
         print_error(str(error))

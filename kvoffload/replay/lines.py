@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import zstandard
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from _typeshed import WriteableBuffer
 
-READ_BYTES = 1 << 16
+# Small, for a few kilobytes of a compressed trace are hundreds of requests, and progress is told by bytes read.
+READ_BYTES = 1 << 12
 
 
 class CompressedDataError(Exception):
@@ -59,7 +60,7 @@ class _Decompressed(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Buffer, /) -> int:
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
         target = memoryview(buffer)
         while not self._ready:
             data = self._file.read(READ_BYTES)
@@ -77,7 +78,7 @@ class _Decompressed(io.RawIOBase):
         return size
 
     def _decompress(self, data: bytes) -> bytes:
-        pieces = []
+        pieces: list[bytes] = []
         while True:
             if self._stream.eof:
                 data = data.lstrip(b"\0")  # files copied from block devices are padded with zeros
@@ -102,7 +103,7 @@ class LineReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb", buffering=READ_BYTES)
+        self._file = path.open("rb")
         self._num_bytes = os.fstat(self._file.fileno()).st_size
         head = self._file.peek(4)
         compression = next((known for known in COMPRESSIONS if head.startswith(known.magic)), None)

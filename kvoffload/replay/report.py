@@ -78,7 +78,7 @@ def headline(workload: str, results: Sequence[ReplayResult], num_blocks: int, la
     first = results[0]
     completion = "at once" if not latency else f"{latency:,} request{'s' if latency > 1 else ''} later"
     return (
-        f"{workload}: {first.num_requests:,} requests, {first.num_accesses:,} block accesses; "
+        f"{workload}: {first.num_requests:,} requests, {first.num_accesses:,} block accesses\n"
         f"capacity {num_blocks:,} blocks; transfers complete {completion}"
     )
 
@@ -98,21 +98,21 @@ def print_report(
     """
     unverified = [result for result in results if result.num_verified is None]
     parts = [hit_columns(results), *([time_columns(unverified)] if unverified else [])]
-    print_line(console, headline(workload, results, num_blocks, latency))
-    for part in parts:
-        print_line(console, "")
-        if as_tables:
+    checked = [
+        f"{result.policy}: {result.num_verified:,} calls checked against the specification; none broke a clause"
+        for result in results
+        if result.num_verified is not None
+    ]
+    head = headline(workload, results, num_blocks, latency)
+    if as_tables:
+        print_line(console, head)
+        for part in parts:
             console.print(part.table())
-        else:
-            for line in part.lines():
-                print_line(console, line)
-    verified = [result for result in results if result.num_verified is not None]
-    if verified:
-        print_line(console, "")
-    for result in verified:
-        print_line(
-            console, f"{result.policy}: {result.num_verified:,} calls checked against the specification, none broke it"
-        )
+        for line in checked:
+            print_line(console, line)
+    else:
+        blocks = [head, *("\n".join(part.lines()) for part in parts), *checked]
+        print_line(console, "\n\n".join(blocks))  # in one piece, for a reader that stops after the first line
 
 
 def print_line(console: Console, text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kvoffload.errors import OffloadingError
-from kvoffload.interface import OffloadingManager
 from kvoffload.manager import CPUOffloadingManager
 from kvoffload.replay.results import ReplayResult
 from kvoffload.replay.simulate import Simulation
@@ -46,42 +45,35 @@ def replay(
     manager = CPUOffloadingManager(num_blocks, policy)
     result = ReplayResult(policy)
     if verify:
-        _drive_verified(manager, result, workload, num_blocks, latency, on_request)
+        _drive_verified(manager, num_blocks, latency, result, workload, on_request)
     else:
-        _drive(manager, result, workload, latency, on_request)
+        _drive(Simulation(manager, result, latency), workload, on_request)
     num_free, num_evictable = manager.num_free_blocks, manager.num_evictable_cache_blocks
     if num_free + num_evictable != num_blocks:
         raise BrokenManagerError(
-            f"Policy {policy}, after the last completion: {num_free:,} blocks are free and {num_evictable:,} evictable, "
-            f"but there are {num_blocks:,}; nothing is in flight any more, so together they are all. Run the replay "
-            "with --verify to see the call that went wrong."
+            f"Policy {policy}, after the last completion: {num_free:,} blocks are free and {num_evictable:,} "
+            f"evictable, {num_free + num_evictable:,} together; with nothing in flight it is the whole capacity, "
+            f"{num_blocks:,}. Replay with --verify to see the call that went wrong."
         )
     return result
 
 
-def _drive(
-    manager: OffloadingManager,
-    result: ReplayResult,
-    workload: Workload,
-    latency: int,
-    on_request: Callable[[], None],
-) -> None:
-    simulation = Simulation(manager, result, latency)
+def _drive(simulation: Simulation, workload: Workload, on_request: Callable[[], None]) -> None:
     try:
         for block_ids in workload:
             simulation.serve(block_ids)
             on_request()
         simulation.finish()
     except OffloadingError as error:
-        raise BrokenManagerError(f"Policy {result.policy}, request {result.num_requests:,}: {error}") from error
+        raise BrokenManagerError(f"{_where(simulation.result)}: {error}") from error
 
 
 def _drive_verified(
     manager: CPUOffloadingManager,
-    result: ReplayResult,
-    workload: Workload,
     num_blocks: int,
     latency: int,
+    result: ReplayResult,
+    workload: Workload,
     on_request: Callable[[], None],
 ) -> None:
     # Only here: the contract library takes longer to import than a short replay takes.
@@ -96,9 +88,12 @@ def _drive_verified(
         on_request()
 
     try:
-        _drive(checked, result, workload, latency, verify_now_and_then)
+        _drive(Simulation(checked, result, latency), workload, verify_now_and_then)
         checked.verify_all()
     except ContractViolation as violation:
-        where = f"Policy {result.policy}, request {result.num_requests:,} of the replay:"
-        raise BrokenManagerError(f"{where}\n\n{violation}") from violation
+        raise BrokenManagerError(f"{_where(result)}; the last calls up to it:\n\n{violation}") from violation
     result.num_verified = checked.num_calls
+
+
+def _where(result: ReplayResult) -> str:
+    return f"Policy {result.policy}, request {result.num_requests:,}"

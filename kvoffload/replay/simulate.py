@@ -26,7 +26,7 @@ def block_key(block_id: int) -> OffloadKey:
 
 
 class Simulation:
-    """Serves requests from one manager, and counts and times what it does.
+    """Serves requests from one manager, and counts what it does and times every call, reading the clock included.
 
     A request looks its blocks up from the head to the first that is not ready, loads those hits, stores the rest,
     and at its end touches the whole prompt. In between the transfers complete that are due, oldest first: with latency

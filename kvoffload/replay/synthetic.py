@@ -63,7 +63,7 @@ class SyntheticConversations:
 
         system_prompts = [new_blocks(self.system_blocks) for _ in range(self.num_system_prompts)]
         recent: list[list[int]] = []
-        for self._num_made in range(1, self.num_requests + 1):
+        for num_made in range(1, self.num_requests + 1):
             if recent and random.random() < self.continue_share:
                 conversation = recent[below(len(recent))]
                 conversation.extend(new_blocks(self.turn_blocks))
@@ -72,4 +72,5 @@ class SyntheticConversations:
                 recent.append(conversation)
                 if len(recent) > self.num_recent:
                     del recent[0]
+            self._num_made = num_made
             yield list(conversation)

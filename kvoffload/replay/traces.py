@@ -60,29 +60,36 @@ class TraceFile:
 
     def __iter__(self) -> Iterator[list[int]]:
         line_number = num_read = 0
+        self._progress = 0.0
         try:
             with LineReader(self.path) as lines:
-                for line_number, line in enumerate(lines, start=1):  # noqa: B007 - the handlers below name it
+                for line_number, line in enumerate(lines, start=1):
                     if line.isspace():
                         continue
-                    yield parse_request(line)
+                    yield self._request(line_number, line)
                     num_read += 1
-                    self._progress = max(lines.fraction_read, num_read / (self.num_requests or float("inf")))
-                    if num_read == self.num_requests:
-                        return
+                    self._progress = lines.fraction_read
+                    if self.num_requests is not None:
+                        self._progress = max(self._progress, num_read / self.num_requests)
+                        if num_read >= self.num_requests:
+                            return
         except FileNotFoundError as error:
             raise TraceError(self.path, None, "there is no such file; check the path of the trace.") from error
         except OSError as error:
-            problem = f"the file cannot be read ({error.strerror or error}); a trace is a file that you may read."
+            problem = f"the file cannot be read ({error.strerror or error}); check its path and its permissions."
             raise TraceError(self.path, None, problem) from error
         except CompressedDataError as error:
-            problem = f"{error}; the lines before it are whole. Copy or download the file again."
+            problem = f"{error}; only the lines before this one are whole. Copy or download the file again."
             raise TraceError(self.path, line_number + 1, problem) from error
-        except ValueError as error:
-            raise TraceError(self.path, line_number, f"{error} Mend the line or remove it.") from error
         if not num_read:
             problem = f"the file holds no request; every line is one, such as {EXAMPLE}. Check the path of the trace."
             raise TraceError(self.path, 1, problem)
+
+    def _request(self, line_number: int, line: bytes) -> list[int]:
+        try:
+            return parse_request(line)
+        except ValueError as error:
+            raise TraceError(self.path, line_number, f"{error} Mend the line or remove it.") from error
 
 
 def parse_request(line: bytes) -> list[int]:
@@ -94,10 +101,8 @@ def parse_request(line: bytes) -> list[int]:
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
-        # Python's own text may hold the whole line, and the position within it is of no use in a line cut short.
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        text = line.decode(errors="replace").strip()
-        raise ValueError(f"{_shown(text)} is not JSON ({reason}); a request is an object such as {EXAMPLE}.") from error
+        text = _shown(line.decode(errors="replace").strip())
+        raise ValueError(f"{text} is not JSON ({_reason(error)}); a request is an object such as {EXAMPLE}.") from error
     if not isinstance(request, dict):
         raise ValueError(f"{_shown(request)} is not an object; a request is one, such as {EXAMPLE}.")
     forms = [name for name in ("hash_ids", "hash_runs") if name in request]
@@ -133,7 +138,22 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _reason(error: Exception) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"{error.msg.lower()} at character {error.pos + 1}"
+        case UnicodeDecodeError():
+            return f"byte {error.start + 1} is not {error.encoding}"
+        case RecursionError():
+            return "nested too deep"
+        case _:
+            return "a number has too many digits"  # Python refuses to convert those
+
+
 def _shown(value: object) -> str:
     """The value as it stands in a line of JSON, cut where it becomes long."""
-    text = json.dumps(value, ensure_ascii=True)
+    try:
+        text = json.dumps(value)
+    except RecursionError:  # it could just be read
+        return "something nested too deep"
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."

@@ -119,7 +119,8 @@ def may_release(tier: Tier[K], keys: Iterable[K]) -> bool:
 
 def complete_load(tier: Tier[K], keys: Iterable[K]) -> Tier[K]:
     """Every distinct key is pinned once less; one that no load reads any more is idle."""
-    left = {key: count - (key in frozenset(keys)) for key, count in tier.pinned.items()}
+    named = frozenset(keys)
+    left = {key: count - (key in named) for key, count in tier.pinned.items()}
     released = frozenset(key for key, count in left.items() if count == 0)
     return replace(
         tier, idle=tier.idle | released, pinned={key: count for key, count in left.items() if key not in released}

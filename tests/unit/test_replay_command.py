@@ -1,0 +1,230 @@
+"""The command ``kvoffload replay``: what it prints, where, and with which exit code."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from kvoffload import CPUOffloadingManager, LookupResult, LRUCachePolicy, OffloadKey, ReqContext
+from kvoffload.cli import app
+from kvoffload.policies import factory
+from kvoffload.replay import run
+from kvoffload.replay.progress import progress_bar
+from kvoffload.replay.report import print_report
+from kvoffload.replay.results import CallTimes, ReplayResult
+from kvoffload.replay.synthetic import SyntheticConversations
+from kvoffload.types import NO_REQUEST
+
+
+def invoked(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"hash_ids": [1, 2]}\n{"hash_ids": [1, 2, 3]}\n{"hash_ids": [4, 5, 6, 7, 8]}\n')
+    return path
+
+
+def times_of(elapsed_ns: int) -> CallTimes:
+    times = CallTimes()
+    times.counts[elapsed_ns] = 1
+    return times
+
+
+# --- exit code 0 ---
+
+
+def test_a_pipe_gets_aligned_lines(trace: Path) -> None:
+    result = invoked(trace, "--blocks", 4)
+    assert result.exit_code == 0
+    head, hits, times = result.stdout.split("\n\n")
+    assert head == "a.jsonl: 3 requests, 10 block accesses\ncapacity 4 blocks; transfers complete at once"
+    assert hits == (
+        "policy  hit rate %  blocks evicted  stores refused\n"  #
+        "lru          20.00               0               1"
+    )
+    heading, *rows = times.splitlines()
+    assert heading.split() == ["policy", "call", "calls", "p50", "us", "p99", "us", "max", "us"]
+    assert [row.split()[:3] for row in rows] == [
+        ["lru", "lookup", "5"],
+        ["lru", "prepare_load", "1"],
+        ["lru", "prepare_store", "3"],
+        ["lru", "complete_load", "1"],
+        ["lru", "complete_store", "2"],
+        ["lru", "touch", "3"],
+    ]
+    assert len({len(row) for row in (heading, *rows)}) == 1
+
+
+def test_nothing_is_printed_on_standard_error(trace: Path) -> None:
+    assert invoked(trace).stderr == ""
+
+
+def test_a_fresh_clone_can_replay_a_synthetic_workload() -> None:
+    result = invoked("--synthetic", "--seed", 3, "--requests", 40)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("synthetic conversations, seed 3: 40 requests, ")
+
+
+def test_the_latency_is_reported(trace: Path) -> None:
+    assert "transfers complete 2 requests later" in invoked(trace, "--latency", 2).stdout
+
+
+def test_limit_is_another_name_for_requests(trace: Path) -> None:
+    assert "a.jsonl: 2 requests, 5 block accesses" in invoked(trace, "--limit", 2).stdout
+
+
+def test_every_policy_has_a_row(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(factory.POLICIES, "lru-again", LRUCachePolicy)
+    hits = invoked(trace, "--policy", "lru", "--policy", "lru-again", "--blocks", 9).stdout.split("\n\n")[1]
+    assert hits == (
+        "policy     hit rate %  blocks evicted  stores refused\n"
+        "lru             20.00               0               0\n"
+        "lru-again       20.00               0               0"
+    )
+
+
+def test_a_policy_named_twice_is_replayed_once(trace: Path) -> None:
+    assert len(invoked(trace, "--policy", "lru", "--policy", "lru").stdout.split("\n\n")[1].splitlines()) == 2
+
+
+def test_a_verified_replay_says_how_many_calls_were_checked(trace: Path) -> None:
+    result = invoked(trace, "--blocks", 4, "--verify")
+    assert result.exit_code == 0
+    assert result.stdout.endswith("\nlru: 15 calls checked against the specification; none broke a clause\n")
+
+
+def test_a_verified_replay_shows_no_times(trace: Path) -> None:
+    assert "p99" not in invoked(trace, "--verify").stdout
+
+
+# --- exit code 1 ---
+
+
+class SeesNothing(CPUOffloadingManager):
+    """Misses every key."""
+
+    def lookup(self, key: OffloadKey, req_context: ReqContext = NO_REQUEST) -> LookupResult:
+        return LookupResult.MISS
+
+
+def test_a_broken_clause_is_reported_with_exit_code_1(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "CPUOffloadingManager", SeesNothing)
+    result = invoked(trace, "--verify")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("Policy lru, request 2; the last calls up to it:\n\nlookup-truth: ")
+
+
+def test_what_was_replayed_before_the_broken_policy_is_reported(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stingy(LRUCachePolicy):
+        """Has nothing to evict."""
+
+        def evict(self, n: int, protected: object) -> None:
+            return None
+
+    monkeypatch.setitem(factory.POLICIES, "stingy", Stingy)
+    result = invoked(trace, "--policy", "lru", "--policy", "stingy", "--blocks", 5, "--verify")
+    assert result.exit_code == 1
+    assert "\nlru          20.00               3               0\n" in result.stdout
+    assert "\nPolicy stingy, request 3; the last calls up to it:\n\nstore-refusal: " in result.stdout
+
+
+# --- exit code 2 ---
+
+
+def test_neither_a_trace_nor_synthetic_is_an_error() -> None:
+    result = invoked()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "kvoffload replay: Neither a trace nor --synthetic is given; a replay needs a workload. Name a trace file, or "
+        "pass --synthetic for a made-up one.\n"
+    )
+
+
+def test_a_trace_and_synthetic_together_are_an_error() -> None:
+    result = invoked("a.jsonl", "--synthetic")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "kvoffload replay: Both the trace a.jsonl and --synthetic are given; a replay has one workload. "
+        "Leave one out.\n"
+    )
+
+
+def test_a_seed_for_a_trace_is_an_error() -> None:
+    result = invoked("a.jsonl", "--seed", 1)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("kvoffload replay: --seed is given with a trace; ")
+
+
+def test_an_unknown_policy_is_an_error_that_lists_the_known_ones() -> None:
+    result = invoked("--synthetic", "--policy", "fifo")
+    known = ", ".join(sorted(factory.POLICIES))
+    assert result.exit_code == 2
+    assert result.stderr == f"kvoffload replay: --policy is 'fifo'; known are {known}. Name one of them.\n"
+
+
+@pytest.mark.parametrize("option", ["--blocks", "--latency"])
+def test_a_negative_number_is_an_error(option: str) -> None:
+    result = invoked("--synthetic", option, -1)
+    assert result.exit_code == 2
+    assert option in result.stderr
+
+
+def test_a_malformed_line_is_an_error_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text('{"hash_ids": [1]}\n{"hash_ids": [1, -2]}\n')
+    result = invoked(path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"kvoffload replay: {path}, line 2: hash_ids[1] is -2; a block id is an integer, 0 or more. "
+        "Mend the line or remove it.\n"
+    )
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    result = invoked(tmp_path / "nowhere")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is no such file" in result.stderr
+
+
+# --- on a terminal ---
+
+
+def test_a_terminal_gets_tables() -> None:
+    console = Console(width=80, force_terminal=True, color_system=None, record=True)
+    with console.capture() as captured:
+        result = ReplayResult("lru", 2, 10, 4, 1234, 5, {"lookup": times_of(1500), "touch": CallTimes()})
+        print_report(console, "a.jsonl", [result], num_blocks=9, latency=1, as_tables=True)
+    assert [line.rstrip() for line in captured.get().splitlines() if line.strip()] == [
+        "a.jsonl: 2 requests, 10 block accesses",
+        "capacity 9 blocks; transfers complete 1 request later",
+        " policy   hit rate %   blocks evicted   stores refused",
+        " ─────────────────────────────────────────────────────",
+        " lru           40.00            1,234                5",
+        " policy   call     calls   p50 us   p99 us   max us",
+        " ──────────────────────────────────────────────────",
+        " lru      lookup       1      1.5      1.5      1.5",
+    ]
+
+
+def test_a_terminal_has_a_progress_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    workload = SyntheticConversations(4)
+    with progress_bar("replay lru", workload) as update:
+        for _ in workload:
+            update()
+    shown = capsys.readouterr()
+    assert "replay lru" in shown.err
+    assert shown.out == ""
+
+
+def test_a_pipe_has_no_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    workload = SyntheticConversations(4)
+    with progress_bar("replay lru", workload) as update:
+        for _ in workload:
+            update()
+    assert capsys.readouterr().err == ""
