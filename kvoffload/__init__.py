@@ -9,6 +9,7 @@ from kvoffload.errors import (
 )
 from kvoffload.interface import CachePolicy, OffloadingManager
 from kvoffload.manager import CPUOffloadingManager
+from kvoffload.policies.arc import ARCCachePolicy
 from kvoffload.policies.base import BlockStatus
 from kvoffload.policies.lru import LRUCachePolicy
 from kvoffload.types import (
@@ -27,6 +28,7 @@ from kvoffload.types import (
 
 __all__ = [
     "NO_REQUEST",
+    "ARCCachePolicy",
     "BlockNotFoundError",
     "BlockNotReadyError",
     "BlockStatus",

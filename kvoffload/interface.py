@@ -7,7 +7,7 @@ key twice, may be a one-shot iterable. ``req_context`` says for which request th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from kvoffload.policies.base import BlockStatus
@@ -174,7 +174,12 @@ class CachePolicy(ABC):
     def clear(self) -> None:
         """Afterwards the policy behaves as a new one."""
 
-    def mark_evictable(self, key: OffloadKey) -> None:  # noqa: B027 - an empty default, not a forgotten abstract
+    def on_store_miss(  # noqa: B027 - an empty default, not a forgotten abstract
+        self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST
+    ) -> None:
+        """These keys are not resident and are inserted next, for this request."""
+
+    def mark_evictable(self, key: OffloadKey) -> None:  # noqa: B027 - as above
         """The resident block under the key has become idle."""
 
     def mark_non_evictable(self, key: OffloadKey) -> None:  # noqa: B027 - as above

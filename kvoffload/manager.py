@@ -89,7 +89,7 @@ class CPUOffloadingManager(OffloadingManager):
             evicted_keys = self._evict(need, set(named)) if need > 0 else []
             if evicted_keys is None:
                 return None
-            block_ids = self._insert(new_keys)
+            block_ids = self._insert(new_keys, req_context)
         except BaseException:
             self._take_back(new_keys)
             raise
@@ -208,7 +208,7 @@ class CPUOffloadingManager(OffloadingManager):
         self._announce(EventKind.REMOVED, evicted_keys)
         return evicted_keys
 
-    def _insert(self, new_keys: list[OffloadKey]) -> list[int]:
+    def _insert(self, new_keys: list[OffloadKey], req_context: ReqContext) -> list[int]:
         block_ids = self._pool.allocate(len(new_keys))
         first_used = max(block_ids, default=-1) + 1 - len(self._slot_keys)
         self._slot_keys.extend(new_keys[:1] * first_used)
@@ -217,6 +217,7 @@ class CPUOffloadingManager(OffloadingManager):
         for key, block in zip(new_keys, blocks, strict=True):
             self._slot_keys[block.block_id] = key
             self._slot_blocks[block.block_id] = block
+        self._policy.on_store_miss(new_keys, req_context)
         for key, block in zip(new_keys, blocks, strict=True):
             self._policy.insert(key, block)
         return block_ids

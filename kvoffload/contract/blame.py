@@ -48,6 +48,11 @@ def blame_all(id: str) -> dict[Aspect, str]:
     return dict.fromkeys(ASPECTS, id)
 
 
+def blame_keys(id: str) -> dict[Aspect, str]:
+    """What a key is, or where, breaks this clause; what the manager counts breaks the clause of that count."""
+    return dict.fromkeys(("residency", "pins", "slot"), id)
+
+
 def shown(outcome: Outcome) -> str:
     """What a call returned or raised, for a report."""
     match outcome.value:

@@ -58,6 +58,12 @@ CLAUSES = (
         ("policy", "manager"),
         where="order lru is declared",
     ),
+    Clause(
+        "order-arc",
+        "victims are chosen as by ARC: from t1 above its target, else from t2, the least recent idle block of either",
+        ("policy", "manager"),
+        where="order arc is declared",
+    ),
     _manager("slots-conserved", "resident blocks have distinct ids in range, and free + resident = capacity"),
     _manager("slots-stable", "a key keeps its block id while resident; block_ids[i] belongs to keys[i]"),
     _manager(

@@ -75,7 +75,7 @@ class ManagerDriver:
             return Outcome(raised=raised)
 
     def _call(self, op: ops.Operation, keys: Iterable[OffloadKey]) -> Any:
-        manager, context = self.manager, ReqContext("request")
+        manager, context = self.manager, ReqContext(getattr(op, "request", ""))
         match op:
             case ops.Lookup():
                 return manager.lookup(*keys, context).name
@@ -131,6 +131,8 @@ class PolicyDriver:
                 block = BlockStatus(self._num_inserted, 0 if op.idle else -1)
                 self._num_inserted += 1
                 self.blocks[op.key] = block
+                if hasattr(policy, "on_store_miss"):
+                    policy.on_store_miss([fresh(op.key)], ReqContext(op.request))
                 return policy.insert(fresh(op.key), block)
             case ops.FinishStore():
                 self.blocks[op.key].ref_cnt = 0  # pending -> idle
@@ -152,7 +154,7 @@ class PolicyDriver:
                 return policy.remove(fresh(op.key))
             case ops.TouchPolicy():
                 with passing(op.keys, one_shot=False) as passed:
-                    return policy.touch(passed, ReqContext("request"))
+                    return policy.touch(passed, ReqContext(op.request))
             case ops.Evict():
                 victims = policy.evict(op.n, {fresh(key) for key in op.keys})
                 if victims is None:

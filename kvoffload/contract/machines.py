@@ -31,6 +31,7 @@ key_lists = st.sampled_from(
 )
 """Lists of up to four keys, some with repeats, drawn in one step: lists drawn key by key are mostly empty or short."""
 picks = st.integers(0, 63)
+requests = st.sampled_from(("", "r1", "r2"))
 one_in_twelve = st.sampled_from((False,) * 11 + (True,))
 faults = st.tuples(
     st.sampled_from(("insert", "remove", "evict", "mark_evictable", "mark_non_evictable", "touch", "clear", "get")),
@@ -73,11 +74,11 @@ class PolicyMachine(RuleBasedStateMachine):
         absent = [key for key in KEYS if key not in self.lockstep.blocks]
         return (absent[pick % len(absent)],) if absent else ()
 
-    @rule(pick=picks, idle=st.booleans())
-    def insert(self, pick: int, idle: bool) -> None:
+    @rule(pick=picks, idle=st.booleans(), request=requests)
+    def insert(self, pick: int, idle: bool, request: str) -> None:
         """A block that is pending or already idle."""
         for key in self._absent(pick):
-            self.lockstep.apply(ops.Insert(key, idle))
+            self.lockstep.apply(ops.Insert(key, idle, request))
 
     @rule(pick=picks, more=st.booleans())
     def store(self, pick: int, more: bool) -> None:
@@ -104,10 +105,10 @@ class PolicyMachine(RuleBasedStateMachine):
         """One of the pending blocks, or one of those that are not pinned."""
         self._change(("finish", "pin") if finish else ("remove", "finish"), pick)
 
-    @rule(keys=key_lists)
-    def touch(self, keys: Keys) -> None:
-        """Any keys, repeats included."""
-        self.lockstep.apply(ops.TouchPolicy(keys))
+    @rule(keys=key_lists, request=requests)
+    def touch(self, keys: Keys, request: str) -> None:
+        """Any keys, repeats included, for a request that may have used them before."""
+        self.lockstep.apply(ops.TouchPolicy(keys, request))
 
     @rule(pick=picks)
     def touch_evicted(self, pick: int) -> None:
@@ -154,8 +155,8 @@ class ManagerMachine(RuleBasedStateMachine):
         self.num_transfers += 1
         return self.num_transfers
 
-    def _prepare_store(self, keys: Keys, one_shot: bool = False) -> ops.PrepareStore:
-        op = ops.PrepareStore(keys, self._next_transfer(), one_shot)
+    def _prepare_store(self, keys: Keys, one_shot: bool = False, request: str = "") -> ops.PrepareStore:
+        op = ops.PrepareStore(keys, self._next_transfer(), one_shot, request)
         self.stores.append((op.transfer, keys))
         return op
 
@@ -167,10 +168,10 @@ class ManagerMachine(RuleBasedStateMachine):
     def _ready(self) -> Keys:
         return tuple(sorted(spec.ready(self.lockstep.state.tier)))
 
-    @rule(keys=key_lists, success=one_in_twelve.map(lambda failure: not failure))
-    def store(self, keys: Keys, success: bool) -> None:
+    @rule(keys=key_lists, success=one_in_twelve.map(lambda failure: not failure), request=requests)
+    def store(self, keys: Keys, success: bool, request: str = "") -> None:
         """A store that completes in the next step, and mostly succeeds."""
-        op = self._prepare_store(keys)
+        op = self._prepare_store(keys, request=request)
         self.lockstep.apply(op)
         self.lockstep.apply(ops.CompleteStore(keys, success, op.transfer))
 
@@ -207,10 +208,10 @@ class ManagerMachine(RuleBasedStateMachine):
         choice = [transfer for transfer in transfers if (transfer[0] in outstanding) != stale] or transfers[-4:]
         return choice[-1 - which % len(choice)]
 
-    @rule(keys=key_lists, one_shot=st.booleans())
-    def touch(self, keys: Keys, one_shot: bool) -> None:
-        """Any keys."""
-        self.lockstep.apply(ops.TouchKeys(keys, one_shot))
+    @rule(keys=key_lists, one_shot=st.booleans(), request=requests)
+    def touch(self, keys: Keys, one_shot: bool, request: str) -> None:
+        """Any keys, for a request that may have used them before."""
+        self.lockstep.apply(ops.TouchKeys(keys, one_shot, request))
 
     @rule(keys=key_lists, kind=st.sampled_from(("lookup", "events", "done", "failed", "load", "release")))
     def any_keys(self, keys: Keys, kind: str) -> None:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import shown
+from kvoffload.contract.drivers import Outcome
+from kvoffload.contract.lockstep import ContractViolation, EndedQuietlyError
+from kvoffload.contract.manager_events import replay_events
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -26,6 +29,25 @@ def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
     if not raised:
         return
     run.saw("fault in the policy")
+    try:
+        _judge_books(run, op, before, outcome)
+    except ContractViolation:
+        _judge_without_fault(run, op.during)
+        raise
+
+
+def _judge_without_fault(run: ManagerLockstep, call: ops.Operation) -> None:
+    """A call that breaks a clause even if the policy does not raise has broken that one."""
+    other = run.anew()
+    for step in tuple(run.history)[:-1]:
+        other.apply(step.op)
+    other.apply(call)
+    other.apply(ops.TakeEvents())
+    if other.over:
+        raise EndedQuietlyError
+
+
+def _judge_books(run: ManagerLockstep, op: ops.PolicyFault, before: spec.Tier[OffloadKey], outcome: Outcome) -> None:
     if outcome.raised is None:
         run.broken("fault-atomic", "the policy's exception", shown(outcome), f"policy.{op.method} raised")
     resident = {key for key in run.state.known if _answer(run, key) != "MISS"}
@@ -34,6 +56,10 @@ def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
             why = f"{key!r} was {spec.lookup(before, key)} before the call"
             allowed = " or ".join(sorted(_may_be(before, op.during, key)))
             run.broken("fault-atomic", allowed, _answer(run, key), why)
+        ref_cnt, _ = run.view.block(key)
+        if _answer(run, key) == "HIT" and ref_cnt not in (None, *_may_hold(before, op.during, key)):
+            why = f"as many loads of {key!r} are in progress after the fault"
+            run.broken("fault-atomic", f"ref_cnt {before.pinned.get(key, 0)}", f"ref_cnt {ref_cnt}", why)
     counts, num_free = run.view.counts(), before.capacity - len(resident)
     if counts.get("free", num_free) != num_free:
         why = f"{before.capacity} blocks, {len(resident)} resident after the fault"
@@ -43,7 +69,14 @@ def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
         why = f"ready and read by no load after the fault: {listed(idle)}"
         run.broken("fault-atomic", f"counter {len(idle)}", f"counter {counts['counter']}", why)
     if hasattr(run.driver.manager, "take_events"):
-        run.replay_events(run.driver.perform(ops.TakeEvents()), {key for key in resident if _answer(run, key) == "HIT"})
+        ready = {key for key in resident if _answer(run, key) == "HIT"}
+        replay_events(run, run.driver.perform(ops.TakeEvents()), ready)
+
+
+def _may_hold(before: spec.Tier[OffloadKey], op: ops.Operation, key: OffloadKey) -> tuple[int, ...]:
+    """How many loads may hold a ready key after the faulty call: as before, or one less if they were completed."""
+    pins = before.pinned.get(key, 0)
+    return (pins, pins - 1) if isinstance(op, ops.CompleteLoad) and key in op.keys else (pins,)
 
 
 def _answer(run: ManagerLockstep, key: OffloadKey) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
-from kvoffload.contract.blame import blame_all, shown
+from kvoffload.contract.blame import Difference, blame_all, blame_keys, shown
 from kvoffload.contract.drivers import Outcome
 from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, OffloadingError, UnbalancedReleaseError
 from kvoffload.types import OffloadKey
@@ -35,15 +36,15 @@ def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
     slots = tuple(state.slots.get(key) for key in op.keys)
     if outcome.value != slots:
         run.broken("slots-stable", f"blocks {list(slots)}", shown(outcome), "block_ids[i] belongs to keys[i]")
-    repeated = len(set(op.keys)) < len(op.keys)
-    if repeated:
+    too_often = _moved_too_often(run, op)
+    if len(set(op.keys)) < len(op.keys):
         run.saw("loaded a key named twice")
     if not state.tier.pinned.keys().isdisjoint(op.keys):
         run.saw("loaded a block twice at once")
     state.tier = spec.prepare_load(state.tier, op.keys)
     state.transfers = transfer.open_load(state.transfers, op.transfer, op.keys)
     state.order = state.order and state.order.mark_non_evictable(*op.keys)
-    run.compare(op.keys, {"residency": "load-pinned", "pins": "load-once" if repeated else "load-pinned"})
+    run.compare(op.keys, {"residency": "load-pinned"}, too_often)
 
 
 def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
@@ -57,7 +58,7 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
         run.saw("stale completion of a load")
         if outcome.raised is not None:
             run.broken("stale-ignored", "no exception", shown(outcome), "that transfer is not outstanding")
-        run.compare(op.keys, blame_all("stale-ignored"))
+        run.compare(op.keys, blame_keys("stale-ignored"))
         return
     if unheld:
         run.saw("release without a load")
@@ -72,12 +73,29 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
         run.broken(broken, "no exception", shown(outcome), "each of these keys is being loaded")
     if op.transfer is not None and len(held) < sum(reader == op.transfer for reader, _ in state.transfers.reads):
         run.saw("completed a load in part")
+    too_often = _moved_too_often(run, op)
     state.tier = spec.complete_load(state.tier, op.keys)
     state.transfers = transfer.close_load(state.transfers, holds)
     # Last key first, so that the head of the prefix is the last to be evicted.
     idle = [key for key in reversed(tuple(dict.fromkeys(op.keys))) if key in state.tier.idle]
     state.order = state.order and state.order.mark_evictable(*idle)
-    run.compare(op.keys, {"residency": "load-pinned", "pins": "load-once" if repeated else "load-pinned"})
+    run.compare(op.keys, {"residency": "load-pinned"}, too_often)
+
+
+def _moved_too_often(
+    run: ManagerLockstep, op: ops.PrepareLoad | ops.CompleteLoad
+) -> Callable[[Difference], str | None]:
+    """Blames a key that is named twice, and whose count has moved by more than one since now, on ``load-once``."""
+    before = run.state.tier.pinned
+
+    def too_often(difference: Difference) -> str | None:
+        key = difference.key
+        if difference.aspect != "pins" or key is None or op.keys.count(key) < 2:
+            return None
+        ref_cnt, _ = run.view.block(key)
+        return None if ref_cnt is None or abs(ref_cnt - before.get(key, 0)) < 2 else "load-once"
+
+    return too_often
 
 
 def _raises(outcome: Outcome, error: type[OffloadingError], key: OffloadKey) -> bool:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import ASPECTS, Aspect, Difference, blame_all, shown
 from kvoffload.contract.drivers import ManagerDriver, Outcome
 from kvoffload.contract.lockstep import Lockstep, Watch
+from kvoffload.contract.manager_events import expect_events, judge_take_events
 from kvoffload.contract.manager_faults import judge_fault
 from kvoffload.contract.manager_loads import judge_complete_load, judge_prepare_load
 from kvoffload.contract.manager_state import ManagerState
 from kvoffload.contract.manager_stores import judge_complete_store, judge_prepare_store
 from kvoffload.contract.orders import start_order
-from kvoffload.contract.report import listed
 from kvoffload.contract.view import ManagerView
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -83,7 +83,7 @@ class ManagerLockstep(Lockstep):
             case ops.ResetCache():
                 self._judge_reset(op)
             case ops.TakeEvents():
-                self._judge_take_events(op)
+                judge_take_events(self, op)
             case ops.PolicyFault():
                 judge_fault(self, op)
 
@@ -128,6 +128,10 @@ class ManagerLockstep(Lockstep):
         for difference in self.state.differences(self.driver, self.view, keys, whole=True):
             self.broken(ASPECTS[difference.aspect], difference.expected, difference.actual, difference.why)
 
+    def anew(self) -> ManagerLockstep:
+        """A lockstep of the same kind, with a new manager in it."""
+        return ManagerLockstep(self._make, self.capacity, self.order_id, Watch(self.watch.quiet))
+
     def eviction_order(self) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown."""
         return self.view.eviction_order(self.capacity + 1) if self.thorough else None
@@ -142,7 +146,7 @@ class ManagerLockstep(Lockstep):
     def _judge_touch(self, op: ops.TouchKeys) -> None:
         self.perform(op, never_raises="touch-pure")
         state = self.state
-        state.order = state.order and state.order.touch(op.keys)
+        state.order = state.order and state.order.touch(op.keys, op.request)
         for key in op.keys:
             kind = "a pinned" if key in state.tier.pinned else TOUCHED[spec.lookup(state.tier, key)]
             self.saw(f"touched {kind} key")
@@ -158,27 +162,6 @@ class ManagerLockstep(Lockstep):
         state.transfers = transfer.Transfers()
         state.order = start_order(self.order_id, self.capacity)
         state.slots.clear()
+        expect_events(self, "CLEARED", (None,))
         self.compare((), blame_all("reset-fresh"))
         self._twin = ManagerDriver(self._make(self.capacity)) if self.thorough else None
-
-    def _judge_take_events(self, op: ops.TakeEvents) -> None:
-        outcome = self.perform(op, never_raises="events-once")
-        self.replay_events(outcome, spec.ready(self.state.tier))
-        if outcome.value:
-            self.saw("drained events")
-        self.compare((), {})
-
-    def replay_events(self, drained: Outcome, ready: Set[OffloadKey]) -> None:
-        """Replay drained events as a consumer does: they have to fit what went before and end with the ready keys."""
-        announced = self.state.announced
-        for kind, keys in drained.value:
-            if kind == "CLEARED":
-                announced.clear()
-            for key in keys:
-                if (kind == "STORED") == (key in announced):
-                    why = f"{key!r} was {'' if key in announced else 'not '}announced as stored before"
-                    self.broken("events-once", f"no {kind} of {key!r}", f"{kind} {listed(keys)}", why)
-                (announced.add if kind == "STORED" else announced.discard)(key)
-        if announced != ready:
-            why = "the events so far, replayed, against the ready keys"
-            self.broken("events-replay", listed(sorted(ready)), listed(sorted(announced)), why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kvoffload.contract.blame import Difference
 from kvoffload.contract.drivers import ManagerDriver
@@ -29,6 +29,8 @@ class ManagerState:
         known: every key that was named so far.
         evicted: every key that was evicted so far.
         announced: what a consumer of the events takes for ready.
+        due: the events since the last drain, by kind and key.
+        failed: the keys of stores that failed since the last drain, of which there is no event.
     """
 
     tier: spec.Tier[OffloadKey]
@@ -38,6 +40,8 @@ class ManagerState:
     known: dict[OffloadKey, None]
     evicted: set[OffloadKey]
     announced: set[OffloadKey]
+    due: Counter[tuple[str, OffloadKey | None]] = field(default_factory=Counter)
+    failed: set[OffloadKey | None] = field(default_factory=set)
 
     @classmethod
     def new(cls, capacity: int, order: Order | None) -> ManagerState:

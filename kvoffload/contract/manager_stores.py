@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
-from kvoffload.contract.blame import Difference, blame_all
+from kvoffload.contract.blame import Difference, blame_all, blame_keys
 from kvoffload.contract.drivers import Stored
+from kvoffload.contract.manager_events import expect_events
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -61,7 +62,9 @@ def _judge_accepted(run: ManagerLockstep, op: ops.PrepareStore, stored: Stored) 
     if run.thorough:
         state.evicted.update(evicted)
     state.tier = spec.prepare_store(tier, op.keys, frozenset(evicted))
+    state.order = state.order and state.order.insert(new, op.request)
     state.transfers = transfer.open_store(state.transfers, op.transfer, new)
+    expect_events(run, "REMOVED", evicted)
 
     def lost(difference: Difference) -> str | None:
         if difference.aspect == "residency" and difference.actual == "MISS":
@@ -90,7 +93,7 @@ def _judge_victims(run: ManagerLockstep, op: ops.PrepareStore, evicted: tuple[Of
         victims = state.order.victims(need, frozenset(op.keys))
         if victims != evicted:
             run.broken(f"order-{run.order_id}", f"evict {listed(victims)}", actual, "the next in the declared order")
-        state.order = state.order.mark_non_evictable(*evicted)
+        state.order = state.order.evict(*evicted)
 
 
 def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
@@ -138,18 +141,20 @@ def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
         # Last key first, so that the head of the prefix is the last to be evicted.
         state.order = state.order and state.order.mark_evictable(*reversed(named))
     else:
+        state.order = state.order and state.order.remove(*done)
         for key in done:
             state.slots.pop(key, None)
+    expect_events(run, "STORED" if op.success else "FAILED", done)
 
     def changed(difference: Difference) -> str | None:
-        if difference.aspect == "residency" and difference.key not in done:
+        if difference.key is not None and difference.key not in done:
             return "complete-pending-only"
         return "failure-frees" if difference.aspect in ("residency", "free") and not op.success else None
 
     if done:
         run.compare(op.keys, {}, changed)
     else:
-        run.compare(op.keys, blame_all(untouched))
+        run.compare(op.keys, blame_keys(untouched))
 
 
 def _see_completion(run: ManagerLockstep, op: ops.CompleteStore, done: list[OffloadKey], stale: bool) -> None:

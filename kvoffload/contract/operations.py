@@ -38,7 +38,7 @@ class Operation:
             for i in range(len(self.named)):
                 fewer: Any = {"keys": self.named[:i] + self.named[i + 1 :]}
                 yield replace(self, **fewer)
-        for name, plain in (("one_shot", False), ("success", True)):
+        for name, plain in (("one_shot", False), ("success", True), ("request", "")):
             if getattr(self, name, plain) != plain:
                 yield replace(self, **{name: plain})
 
@@ -60,6 +60,7 @@ class PrepareStore(Operation):
     keys: Keys
     transfer: int
     one_shot: bool = False
+    request: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class TouchKeys(Operation):
 
     keys: Keys
     one_shot: bool = False
+    request: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,9 +168,10 @@ class Get(OnePolicyKey):
 
 @dataclass(frozen=True)
 class Insert(OnePolicyKey):
-    """``insert(key, block)`` of a block that is pending or already idle."""
+    """``on_store_miss([key])``, then ``insert(key, block)`` of a block that is pending or already idle."""
 
     idle: bool = False
+    request: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,7 @@ class TouchPolicy(Operation):
     """``touch(keys)``."""
 
     keys: Keys
+    request: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol
 
 from kvoffload.types import OffloadKey
-from kvoffload_spec.order import ListLru
+from kvoffload_spec.order import Arc, ListLru
 
-Order: TypeAlias = ListLru[OffloadKey]
 
-ORDERS: dict[str, Callable[[], Order]] = {"lru": ListLru}
-"""What an implementation may declare as its order."""
+class Order(Protocol):
+    """The model of an order: a value, and what it is after each call on a policy."""
+
+    def insert(self, keys: Iterable[OffloadKey], request: str) -> Order:
+        """These keys are resident and pending."""
+
+    def mark_evictable(self, *keys: OffloadKey) -> Order:
+        """These keys have become idle, one after the other."""
+
+    def mark_non_evictable(self, *keys: OffloadKey) -> Order:
+        """These keys are pinned."""
+
+    def touch(self, keys: Iterable[OffloadKey], request: str) -> Order:
+        """These keys were used, the head of the prefix first."""
+
+    def victims(self, n: int, protected: Collection[OffloadKey]) -> tuple[OffloadKey, ...]:
+        """What ``evict(n, protected)`` has to choose, fewer than n if there are not as many."""
+
+    def evict(self, *victims: OffloadKey) -> Order:
+        """These victims were evicted."""
+
+    def remove(self, *keys: OffloadKey) -> Order:
+        """These keys were removed."""
+
+
+ORDERS: dict[str, Callable[[int], Order]] = {
+    "arc": Arc,
+    "lru": lambda capacity: ListLru(),
+}
+"""What an implementation may declare as its order: makes the model for a capacity in blocks."""
 
 
 def start_order(name: str | None, capacity: int) -> Order | None:
     """The model of that order for a new, empty cache; ``None`` if no order is declared."""
-    return None if name is None else ORDERS[name]()
+    return None if name is None else ORDERS[name](capacity)

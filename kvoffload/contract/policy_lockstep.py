@@ -115,6 +115,7 @@ class PolicyLockstep(Lockstep):
                     self.broken("get-agrees", before, outcome.value, f"that is what was inserted under {key!r}")
             case ops.Insert():
                 self.residents = spec.insert(self.residents, key, op.idle)
+                self._order = self._order and self._order.insert((key,), op.request)
                 if op.idle:
                     self._order = self._order and self._order.mark_evictable(key)
                 if key in self.evicted:
@@ -130,7 +131,7 @@ class PolicyLockstep(Lockstep):
                     self.saw("pinned twice at once")
             case ops.Remove():
                 self.residents = spec.remove(self.residents, key)
-                self._order = self._order and self._order.mark_non_evictable(key)
+                self._order = self._order and self._order.remove(key)
                 self.saw("removed while pending" if pending else "removed while idle")
         self._observe("get-agrees", "evictable-exact")
 
@@ -138,7 +139,7 @@ class PolicyLockstep(Lockstep):
         outcome = self._perform(op)
         if outcome.raised is not None:
             self.broken("touch-total", "no exception", repr(outcome.raised), "touch is allowed on any key")
-        self._order = self._order and self._order.touch(op.keys)
+        self._order = self._order and self._order.touch(op.keys, op.request)
         for key in op.keys:
             block = self.blocks.get(key)
             if block is not None:
@@ -216,7 +217,7 @@ class PolicyLockstep(Lockstep):
             if tuple(victims) != expected_victims:
                 why = "these are the next in the declared order"
                 self.broken(f"order-{self._order_id}", listed(expected_victims), listed(victims), why)
-            self._order = self._order.mark_non_evictable(*victims)
+            self._order = self._order.evict(*victims)
         self._see_eviction(op)
         self.residents = spec.remove(self.residents, *victims)
         self.evicted.update(victims)

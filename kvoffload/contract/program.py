@@ -79,6 +79,8 @@ def write_program(
         body.insert(0, f"# here {num_calls - len(steps)} calls are left out")
     module, _, path = target.partition(":")
     head = [f"from kvoffload.contract import {'keys' if subject == 'manager' else 'BlockStatus, keys'}"]
+    if any("ReqContext(" in line for line in body):
+        head.append("from kvoffload import ReqContext")
     if module:
         head.append(f"from {module} import {path.partition('.')[0]}")
     letters = "".join(names.keys)
@@ -92,6 +94,11 @@ def _transfer(op: ops.Operation) -> int | None:
     op = op.during if isinstance(op, ops.PolicyFault) else op
     transfer: int | None = getattr(op, "transfer", None)
     return transfer
+
+
+def _context(op: ops.Operation) -> str:
+    request = getattr(op, "request", "")
+    return f', ReqContext("{request}")' if request else ""
 
 
 def _completes(op: ops.Operation) -> bool:
@@ -111,14 +118,14 @@ def _manager_call(op: ops.Operation, names: Names, completed: set[int | None]) -
     listed = names.many(op.named)
     if getattr(op, "one_shot", False):
         listed = f"iter({listed})"
-    transfer = _transfer(op)
+    transfer, context = _transfer(op), _context(op)
     made = f"{names.transfer(transfer)} = " if transfer is not None and transfer in completed else ""
     by_id = f", transfer_id={names.transfer(transfer)}.transfer_id" if transfer is not None and _completes(op) else ""
     match op:
         case ops.Lookup():
             return f"manager.lookup({names.key(op.key)})"
         case ops.PrepareStore():
-            return f"{made}manager.prepare_store({listed})"
+            return f"{made}manager.prepare_store({listed}{context})"
         case ops.CompleteStore():
             return f"manager.complete_store({listed}{'' if op.success else ', success=False'}{by_id})"
         case ops.PrepareLoad():
@@ -126,7 +133,7 @@ def _manager_call(op: ops.Operation, names: Names, completed: set[int | None]) -
         case ops.CompleteLoad():
             return f"manager.complete_load({listed}{by_id})"
         case ops.TouchKeys():
-            return f"manager.touch({listed})"
+            return f"manager.touch({listed}{context})"
         case ops.ResetCache():
             return "manager.reset_cache()"
         case ops.TakeEvents():
@@ -144,7 +151,8 @@ def _policy_call(step: Step, names: Names) -> str:
             return f"policy.get({key})"
         case ops.Insert():
             block = f"BlockStatus({names.keys.index(key)}, ref_cnt={0 if op.idle else -1})"
-            return f"{key}_block = {block}; policy.insert({key}, {key}_block)"
+            announced = f"; policy.on_store_miss([{key}]{_context(op)})" if op.request else ""
+            return f"{key}_block = {block}{announced}; policy.insert({key}, {key}_block)"
         case ops.FinishStore():
             return f"{key}_block.ref_cnt = 0; policy.mark_evictable({key})"
         case ops.Pin():
@@ -154,7 +162,7 @@ def _policy_call(step: Step, names: Names) -> str:
         case ops.Remove():
             return f"policy.remove({key})"
         case ops.TouchPolicy():
-            return f"policy.touch({names.many(op.keys)})"
+            return f"policy.touch({names.many(op.keys)}{_context(op)})"
         case ops.Evict():
             protected = ", ".join(map(names.key, op.keys))
             return f"policy.evict({op.n}, {f'{{{protected}}}' if protected else 'set()'})"

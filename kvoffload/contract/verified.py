@@ -71,7 +71,7 @@ class VerifiedManager(OffloadingManager):
         self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST
     ) -> PrepareStoreOutput | None:
         transfer = self.num_calls
-        stored: Stored | None = self._apply(ops.PrepareStore(tuple(keys), transfer))
+        stored: Stored | None = self._apply(ops.PrepareStore(tuple(keys), transfer, request=req_context.req_id))
         if stored is None:
             return None
         slots = LoadStoreSpec(list(stored.block_ids), transfer)
@@ -97,7 +97,7 @@ class VerifiedManager(OffloadingManager):
         self._apply(ops.CompleteLoad(tuple(keys), transfer_id))
 
     def touch(self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        self._apply(ops.TouchKeys(tuple(keys)))
+        self._apply(ops.TouchKeys(tuple(keys), request=req_context.req_id))
 
     def reset_cache(self) -> None:
         self._apply(ops.ResetCache())

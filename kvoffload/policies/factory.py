@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kvoffload.interface import CachePolicy
+from kvoffload.policies.arc import ARCCachePolicy
 from kvoffload.policies.lru import LRUCachePolicy
 
-POLICIES: dict[str, Callable[[int], CachePolicy]] = {"lru": LRUCachePolicy}
+POLICIES: dict[str, Callable[[int], CachePolicy]] = {"arc": ARCCachePolicy, "lru": LRUCachePolicy}
 """The policies that can be had by name."""
 
 

@@ -1,7 +1,4 @@
-"""The exact orders: which victims a policy that declares one has to choose, and in which sequence.
-
-An order is a frozen value with one method per policy call. ``idle`` keys only are ever in it.
-"""
+"""List-LRU: by when a key became idle or was last touched while idle."""
 
 from __future__ import annotations
 
@@ -22,16 +19,20 @@ class ListLru(Generic[K]):
 
     queue: tuple[K, ...] = ()
 
+    def insert(self, keys: Iterable[K], request: str = "") -> ListLru[K]:
+        """Pending keys are not in the queue."""
+        return self
+
     def mark_evictable(self, *keys: K) -> ListLru[K]:
-        """The keys become the last to go, the last named last of all; an insert of an idle block does the same."""
+        """The keys become the last to go, the last named last of all."""
         return ListLru(self.mark_non_evictable(*keys).queue + keys)
 
     def mark_non_evictable(self, *keys: K) -> ListLru[K]:
-        """The keys are out of the queue: pinned, removed or evicted."""
+        """The keys are out of the queue."""
         gone = frozenset(keys)
         return ListLru(tuple(key for key in self.queue if key not in gone))
 
-    def touch(self, keys: Iterable[K]) -> ListLru[K]:
+    def touch(self, keys: Iterable[K], request: str = "") -> ListLru[K]:
         """The idle ones become the last to go, the first named last of all."""
         idle = frozenset(self.queue)
         return self.mark_evictable(*(key for key in reversed(tuple(dict.fromkeys(keys))) if key in idle))
@@ -39,3 +40,11 @@ class ListLru(Generic[K]):
     def victims(self, n: int, protected: Collection[K]) -> tuple[K, ...]:
         """The next n that are not protected."""
         return tuple(key for key in self.queue if key not in protected)[:n]
+
+    def evict(self, *victims: K) -> ListLru[K]:
+        """The victims are out of the queue."""
+        return self.mark_non_evictable(*victims)
+
+    def remove(self, *keys: K) -> ListLru[K]:
+        """The keys are out of the queue."""
+        return self.mark_non_evictable(*keys)
