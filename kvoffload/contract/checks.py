@@ -9,9 +9,6 @@ from typing import Any
 from hypothesis import settings
 
 from kvoffload.contract.clauses import clauses_for
-from kvoffload.contract.lockstep import ContractViolation, Watch
-from kvoffload.contract.minimise import replay
-from kvoffload.contract.operations import PolicyFault
 from kvoffload.contract.probes import probe_memory, probe_scaling
 from kvoffload.contract.search import QUICK, Target, search
 from kvoffload.contract.verdict import Report
@@ -104,14 +101,11 @@ def _check(target: Target, budget: settings, seed: int | None) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
     began = time.monotonic()
     report = Report(target.subject, target.name, target.order, clauses_for(target.subject, target.order))
-    explained: set[str] = set()
     again = 0
     while True:
-        found = search(target, frozenset(report.broken) | explained, budget, seed)
+        found = search(target, frozenset(report.broken), budget, seed)
         report.count(found)
-        if found.violation is not None and _breaks_without_the_fault(target, found.violation, report):
-            explained.add(found.violation.clause.id)
-        elif found.violation is not None:
+        if found.violation is not None:
             report.add(found.violation)
         elif report.broken or not report.never or again == MOST_ROUNDS:
             break
@@ -121,12 +115,3 @@ def _check(target: Target, budget: settings, seed: int | None) -> Report:
             seed = again if seed is None else seed + again
     report.seconds = time.monotonic() - began
     return report
-
-
-def _breaks_without_the_fault(target: Target, violation: ContractViolation, report: Report) -> bool:
-    """Whether the history, its fault in the policy left out, breaks a clause that is reported already."""
-    history = [step.op.during if isinstance(step.op, PolicyFault) else step.op for step in violation.history]
-    if history == [step.op for step in violation.history]:
-        return False
-    found = replay(target.lockstep(violation.capacity, Watch()), history)
-    return found is not None and found.clause.id in report.broken

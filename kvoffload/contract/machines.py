@@ -27,11 +27,13 @@ _DICE = random.Random(0)
 capacities = st.sampled_from((3, 2, 4, 1, 5, 0))
 key_names = st.sampled_from(KEYS)
 key_lists = st.sampled_from(
-    [tuple(_DICE.choices(KEYS, k=length)) for length in (1, 2, 3, 4) for _ in range(40)] + [()] * 4
+    [tuple(_DICE.choices(KEYS, k=k)) for k, times in ((1, 50), (2, 60), (3, 40), (4, 20)) for _ in range(times)]
+    + [()] * 4
 )
 """Lists of up to four keys, some with repeats, drawn in one step: lists drawn key by key are mostly empty or short."""
 picks = st.integers(0, 63)
 requests = st.sampled_from(("", "r1", "r2"))
+one_in_four = st.sampled_from((False, False, False, True))
 one_in_twelve = st.sampled_from((False,) * 11 + (True,))
 faults = st.tuples(
     st.sampled_from(("insert", "remove", "evict", "mark_evictable", "mark_non_evictable", "touch", "clear", "get")),
@@ -181,12 +183,12 @@ class ManagerMachine(RuleBasedStateMachine):
         self.lockstep.apply(self._prepare_store(keys, one_shot))
 
     @precondition(lambda self: self.stores)
-    @rule(which=picks, pick=picks, success=st.booleans(), one_shot=st.booleans(), stale=one_in_twelve)
-    def complete_store(self, which: int, pick: int, success: bool, one_shot: bool, stale: bool) -> None:
+    @rule(which=picks, pick=picks, failure=one_in_four, one_shot=st.booleans(), stale=one_in_twelve)
+    def complete_store(self, which: int, pick: int, failure: bool, one_shot: bool, stale: bool) -> None:
         """All or a part of a store, in any order; mostly of one that is outstanding."""
         outstanding = {transfer for transfer, _ in self.lockstep.state.transfers.writes}
         transfer, keys = self._one_of(self.stores, outstanding, which, stale)
-        self.lockstep.apply(ops.CompleteStore(some_of(keys, pick), success, transfer, one_shot))
+        self.lockstep.apply(ops.CompleteStore(some_of(keys, pick), not failure, transfer, one_shot))
 
     @precondition(lambda self: self._ready())
     @rule(pick=picks, again=one_in_twelve, one_shot=st.booleans())
@@ -196,12 +198,13 @@ class ManagerMachine(RuleBasedStateMachine):
         self.lockstep.apply(self._prepare_load(keys + keys[:1] if again else keys, one_shot))
 
     @precondition(lambda self: self.loads)
-    @rule(which=picks, pick=picks, by_id=st.booleans(), one_shot=st.booleans(), stale=one_in_twelve)
-    def complete_load(self, which: int, pick: int, by_id: bool, one_shot: bool, stale: bool) -> None:
-        """All or a part of a load, in any order, by its id or without; mostly of one that is outstanding."""
+    @rule(which=picks, pick=picks, keyed=one_in_four, others=one_in_twelve, one_shot=st.booleans(), stale=one_in_four)
+    def complete_load(self, which: int, pick: int, keyed: bool, others: bool, one_shot: bool, stale: bool) -> None:
+        """All or a part of a load, in any order, mostly by its id and of one that is outstanding; rarely other keys."""
         outstanding = {transfer for transfer, _ in self.lockstep.state.transfers.reads}
         transfer, keys = self._one_of(self.loads, outstanding, which, stale)
-        self.lockstep.apply(ops.CompleteLoad(some_of(keys, pick), transfer if by_id else None, one_shot))
+        keys = some_of(self._ready() if others else keys, pick)
+        self.lockstep.apply(ops.CompleteLoad(keys, None if keyed else transfer, one_shot))
 
     @staticmethod
     def _one_of(transfers: list[Transfer], outstanding: set[int], which: int, stale: bool) -> Transfer:
@@ -242,25 +245,32 @@ class ManagerMachine(RuleBasedStateMachine):
             method, nth, after, new_life = self.fault
             if new_life:
                 self.lockstep.apply(ops.ResetCache())
-                self.store(KEYS[: self.lockstep.capacity], success=True)
-            self.lockstep.apply(ops.PolicyFault(self._call_that_uses(method, nth), method, nth, after))
+            # Something idle, something pending and something pinned, so that there is something for the policy to do.
+            self.store(KEYS[:3], success=True)
+            self.prepare_store(KEYS[3:5], one_shot=False)
+            self.lockstep.apply(self._prepare_load(self._ready()[:1]))
+            during, num_calls = self._call_that_uses(method)
+            self.lockstep.apply(ops.PolicyFault(during, method, nth % num_calls, after))
             self.lockstep.finish()
 
-    def _call_that_uses(self, method: str, nth: int) -> ops.Operation:
-        """A call on the manager that makes that call on its policy."""
+    def _call_that_uses(self, method: str) -> tuple[ops.Operation, int]:
+        """A call on the manager that makes that call on its policy, and how often it makes it."""
         tier = self.lockstep.state.tier
-        new = tuple(key for key in KEYS if key not in spec.resident(tier))
+        pinned, pending = tuple(sorted(tier.pinned)), tuple(sorted(tier.pending))
+        new = spec.new_keys(tier, KEYS)
         match method:
             case "touch":
-                return ops.TouchKeys(KEYS)
+                return ops.TouchKeys(KEYS), 1
             case "clear":
-                return ops.ResetCache()
-            case "mark_non_evictable":
-                return self._prepare_load(self._ready())
-            case "mark_evictable" if tier.pinned:
-                return ops.CompleteLoad(tuple(tier.pinned))
-            case "mark_evictable" | "remove":
-                return ops.CompleteStore(tuple(sorted(tier.pending)), method == "mark_evictable")
-            case "evict":
-                return self._prepare_store(new[: spec.free(tier) + 1 + nth])
-        return self._prepare_store(new[: spec.free(tier) + nth])
+                return ops.ResetCache(), 1
+            case "mark_non_evictable" if tier.idle:
+                return self._prepare_load(tuple(sorted(tier.idle))), len(tier.idle)
+            case "mark_evictable" if pinned:
+                return ops.CompleteLoad(pinned), len(pinned)
+            case "mark_evictable" | "remove" if pending:
+                return ops.CompleteStore(pending, method == "mark_evictable"), len(pending)
+            case "evict" if tier.idle:
+                return self._prepare_store(new[: spec.free(tier) + 1]), 1
+            case "insert" if spec.free(tier):
+                return self._prepare_store(new[: spec.free(tier)]), min(len(new), spec.free(tier)) or 1
+        return self._prepare_store(new), len(KEYS)
