@@ -11,7 +11,11 @@ from kvoffload.interface import CachePolicy, OffloadingManager
 from kvoffload.manager import CPUOffloadingManager
 from kvoffload.policies.arc import ARCCachePolicy
 from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.fifo import FIFOCachePolicy
+from kvoffload.policies.lfu import LFUCachePolicy
 from kvoffload.policies.lru import LRUCachePolicy
+from kvoffload.policies.s3fifo import S3FIFOCachePolicy
+from kvoffload.policies.slru import SLRUCachePolicy
 from kvoffload.types import (
     NO_REQUEST,
     EventKind,
@@ -35,6 +39,8 @@ __all__ = [
     "CPUOffloadingManager",
     "CachePolicy",
     "EventKind",
+    "FIFOCachePolicy",
+    "LFUCachePolicy",
     "LRUCachePolicy",
     "LoadStoreSpec",
     "LookupResult",
@@ -45,6 +51,8 @@ __all__ = [
     "OutOfBlocksError",
     "PrepareStoreOutput",
     "ReqContext",
+    "S3FIFOCachePolicy",
+    "SLRUCachePolicy",
     "UnbalancedReleaseError",
     "get_offload_block_hash",
     "get_offload_group_idx",

@@ -81,6 +81,14 @@ def replay(
     verify: Annotated[
         bool, typer.Option("--verify", help="Run every call in lockstep with the specification; takes no times.")
     ] = False,
+    minimum: Annotated[
+        bool | None,
+        typer.Option(
+            "--min/--no-min",
+            help="Add Belady's MIN, the optimum with knowledge of the future.",
+            show_default="if several policies are compared",
+        ),
+    ] = None,
 ) -> None:
     """Drive a manager with a block trace; report its prefix hit rate, evictions, refusals and times per call.
 
@@ -92,4 +100,5 @@ def replay(
     except command.UsageError as error:
         command.print_error(str(error))
         raise typer.Exit(2) from error
-    raise typer.Exit(command.run_replay(workload, policies, blocks, latency, verify))
+    with_min = len(policies) > 1 if minimum is None else minimum
+    raise typer.Exit(command.run_replay(workload, policies, blocks, latency, verify, with_min))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 
+from kvoffload.admission import AdmissionTracker
 from kvoffload.block_pool import BlockPool
 from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, UnbalancedReleaseError
 from kvoffload.interface import CachePolicy, OffloadingManager
 from kvoffload.policies.base import BlockStatus
 from kvoffload.policies.factory import make_cache_policy
+from kvoffload.stats import OffloadingCounters, OffloadingStats
 from kvoffload.transfers import Transfers
 from kvoffload.types import (
     NO_REQUEST,
@@ -39,23 +42,32 @@ class CPUOffloadingManager(OffloadingManager):
     Args:
         num_blocks: the capacity, in blocks.
         cache_policy: a policy's name, or what makes one from a capacity.
+        cache_policy_module_path: a module to find the class ``cache_policy`` in; the module is run.
         enable_events: whether ``take_events`` has anything to tell.
+        store_threshold: how many requests have to offer a block before it is stored; 0 and 1 store every block.
+        max_tracker_size: how many offered keys are remembered for that.
 
     Raises:
-        ValueError: if ``num_blocks`` is negative or no policy has that name.
+        ValueError: if a number is out of range or no policy has that name; the message lists the known ones.
     """
 
     def __init__(
         self,
         num_blocks: int,
         cache_policy: str | Callable[[int], CachePolicy] = "lru",
+        cache_policy_module_path: str | None = None,
         enable_events: bool = False,
+        store_threshold: int = 0,
+        max_tracker_size: int = 64_000,
     ) -> None:
         self._pool = BlockPool(num_blocks)
-        self._policy = make_cache_policy(cache_policy, num_blocks)
+        self._admission = AdmissionTracker(store_threshold, max_tracker_size)
+        self._policy = make_cache_policy(cache_policy, num_blocks, cache_policy_module_path)
+        self._counters = OffloadingCounters()
         self._transfers = Transfers()
         self._events: list[OffloadingEvent] | None = [] if enable_events else None
         self._num_evictable_cache_blocks = 0
+        self._num_pending_cache_blocks = 0
         # What lies in each slot, by block id: read only to find what a policy that raised has dropped.
         self._slot_keys: list[OffloadKey] = []
         self._slot_blocks: list[BlockStatus | None] = []
@@ -72,22 +84,32 @@ class CPUOffloadingManager(OffloadingManager):
     def lookup(self, key: OffloadKey, req_context: ReqContext = NO_REQUEST) -> LookupResult:
         block = self._policy.get(key)
         if block is None:
+            self._counters.misses += 1
             return _MISS
-        return _HIT if block.ref_cnt >= 0 else _HIT_PENDING
+        if block.ref_cnt < 0:
+            self._counters.pending_hits += 1
+            return _HIT_PENDING
+        self._counters.hits += 1
+        return _HIT
 
     def prepare_store(
         self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST
     ) -> PrepareStoreOutput | None:
         named = dict.fromkeys(keys)
         get = self._policy.get
-        new_keys = [key for key in named if get(key) is None]
+        offered = [key for key in named if get(key) is None]
+        new_keys = self._admission.admit(offered, req_context.req_id)
+        self._counters.blocks_offered += len(offered)
+        self._counters.blocks_skipped += len(offered) - len(new_keys)
         need = len(new_keys) - self._pool.num_free
         # Necessary, not sufficient: some of the idle blocks may be protected.
         if need > self._num_evictable_cache_blocks:
+            self._counters.stores_refused += 1
             return None
         try:
             evicted_keys = self._evict(need, set(named)) if need > 0 else []
             if evicted_keys is None:
+                self._counters.stores_refused += 1
                 return None
             block_ids = self._insert(new_keys, req_context)
         except BaseException:
@@ -104,6 +126,9 @@ class CPUOffloadingManager(OffloadingManager):
         *,
         transfer_id: int | None = None,
     ) -> None:
+        if transfer_id is not None and not self._transfers.is_outstanding(transfer_id):
+            self._counters.stale_completions += 1
+            return
         get = self._policy.get
         completed: dict[OffloadKey, BlockStatus] = {}
         for key in keys:
@@ -118,7 +143,9 @@ class CPUOffloadingManager(OffloadingManager):
             for block in completed.values():
                 block.ref_cnt = 0  # pending -> idle
             self._transfers.release([block.block_id for block in completed.values()], transfer_id)
+            self._num_pending_cache_blocks -= len(completed)
             self._num_evictable_cache_blocks += len(completed)
+            self._counters.blocks_stored += len(completed)
             self._announce(EventKind.STORED, completed)
             self._tell_policy(self._policy.mark_evictable, completed)
         else:
@@ -129,6 +156,8 @@ class CPUOffloadingManager(OffloadingManager):
                 raise
             block_ids = [block.block_id for block in completed.values()]
             self._transfers.release(block_ids, transfer_id)
+            self._num_pending_cache_blocks -= len(completed)
+            self._counters.blocks_failed += len(completed)
             self._free(block_ids)
 
     def prepare_load(self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST) -> LoadStoreSpec:
@@ -155,12 +184,14 @@ class CPUOffloadingManager(OffloadingManager):
             with suppress(Exception):  # the first exception is the one to tell
                 self._unpin(pinned)
             raise
+        self._counters.blocks_loaded += len(blocks)
         return LoadStoreSpec(block_ids, self._transfers.open([block.block_id for block in blocks.values()]))
 
     def complete_load(
         self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST, *, transfer_id: int | None = None
     ) -> None:
         if transfer_id is not None and not self._transfers.is_outstanding(transfer_id):
+            self._counters.stale_completions += 1
             return
         get = self._policy.get
         blocks: dict[OffloadKey, BlockStatus] = {}
@@ -189,7 +220,10 @@ class CPUOffloadingManager(OffloadingManager):
         self._slot_keys.clear()
         self._slot_blocks.clear()
         self._transfers.clear()
+        self._admission.clear()
+        self._counters = OffloadingCounters()
         self._num_evictable_cache_blocks = 0
+        self._num_pending_cache_blocks = 0
         self._announce(EventKind.CLEARED)
 
     def take_events(self) -> list[OffloadingEvent]:
@@ -198,11 +232,18 @@ class CPUOffloadingManager(OffloadingManager):
         events, self._events = self._events, []
         return events
 
+    def get_stats(self) -> OffloadingStats:
+        """A snapshot of what was counted since the manager was made or reset, and of where its blocks are."""
+        idle, pending = self._num_evictable_cache_blocks, self._num_pending_cache_blocks
+        pinned = self._pool.num_blocks - self._pool.num_free - idle - pending
+        return OffloadingStats(replace(self._counters), self._pool.num_blocks, pending, pinned, idle)
+
     def _evict(self, n: int, protected: set[OffloadKey]) -> list[OffloadKey] | None:
         victims = self._policy.evict(n, protected)
         if victims is None:
             return None
         self._num_evictable_cache_blocks -= len(victims)
+        self._counters.blocks_evicted += len(victims)
         self._free([block.block_id for _, block in victims])
         evicted_keys = [key for key, _ in victims]
         self._announce(EventKind.REMOVED, evicted_keys)
@@ -214,6 +255,7 @@ class CPUOffloadingManager(OffloadingManager):
         self._slot_keys.extend(new_keys[:1] * first_used)
         self._slot_blocks.extend([None] * first_used)
         blocks = [BlockStatus(block_id) for block_id in block_ids]  # gone -> pending
+        self._num_pending_cache_blocks += len(blocks)
         for key, block in zip(new_keys, blocks, strict=True):
             self._slot_keys[block.block_id] = key
             self._slot_blocks[block.block_id] = block
@@ -271,5 +313,9 @@ class CPUOffloadingManager(OffloadingManager):
         for _, block in dropped:
             self._transfers.forget(block.block_id)
         self._free([block.block_id for _, block in dropped])
-        self._announce(EventKind.REMOVED, [key for key, block in dropped if block.ref_cnt >= 0])
-        self._num_evictable_cache_blocks = sum(block is not None and block.ref_cnt == 0 for block in self._slot_blocks)
+        evicted_keys = [key for key, block in dropped if block.ref_cnt >= 0]
+        self._counters.blocks_evicted += len(evicted_keys)
+        self._announce(EventKind.REMOVED, evicted_keys)
+        held = [block.ref_cnt for block in self._slot_blocks if block is not None]
+        self._num_evictable_cache_blocks = held.count(0)
+        self._num_pending_cache_blocks = held.count(-1)

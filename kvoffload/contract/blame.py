@@ -10,7 +10,7 @@ from kvoffload.contract.drivers import Outcome, Stored
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 
-Aspect = Literal["residency", "pins", "slot", "ids", "free", "counter", "list"]
+Aspect = Literal["residency", "pins", "slot", "ids", "free", "counter", "list", "stats"]
 
 ASPECTS: Mapping[Aspect, str] = {
     "residency": "lookup-truth",
@@ -20,6 +20,7 @@ ASPECTS: Mapping[Aspect, str] = {
     "free": "slots-conserved",
     "counter": "counter-exact",
     "list": "list-exact",
+    "stats": "stats-exact",
 }
 """The clause that a difference breaks, where the call has none of its own for it."""
 
@@ -44,13 +45,13 @@ class Difference:
 
 
 def blame_all(id: str) -> dict[Aspect, str]:
-    """Whatever differs breaks this clause: the call was to change nothing."""
-    return dict.fromkeys(ASPECTS, id)
+    """Whatever differs breaks this clause: the call was to change nothing. Statistics count even such calls."""
+    return {**dict.fromkeys(ASPECTS, id), "stats": ASPECTS["stats"]}
 
 
 def blame_keys(id: str) -> dict[Aspect, str]:
-    """What a key is, or where, breaks this clause; what the manager counts breaks the clause of that count."""
-    return dict.fromkeys(("residency", "pins", "slot"), id)
+    """What a key is breaks this clause; where it is, and what the manager counts, breaks the clause for that."""
+    return dict.fromkeys(("residency", "pins"), id)
 
 
 def shown(outcome: Outcome) -> str:

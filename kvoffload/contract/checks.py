@@ -11,7 +11,9 @@ from hypothesis import settings
 from kvoffload.contract.clauses import clauses_for
 from kvoffload.contract.probes import probe_memory, probe_scaling
 from kvoffload.contract.search import QUICK, Target, search
+from kvoffload.contract.situations import ADMISSION, OPERATIONS, SITUATIONS
 from kvoffload.contract.verdict import Report
+from kvoffload_spec.admission import Admission
 
 MOST_ROUNDS = 3
 """How many more rounds a run is given in which some call or situation never came up."""
@@ -77,6 +79,8 @@ def check_manager(
     seed: int | None = None,
     name: str = "",
     arguments: str = "",
+    store_threshold: int = 0,
+    max_tracker_size: int = 64_000,
 ) -> Report:
     """Check every clause of the manager contract.
 
@@ -87,6 +91,8 @@ def check_manager(
         seed: another choice of histories than the one that ``budget`` gives.
         name: ``module:name`` of the manager's class, for programs that can be pasted.
         arguments: what ``make`` passes after the number of blocks, for the same programs: ``", enable_events=True"``.
+        store_threshold: the one that ``make`` gives it, in requests.
+        max_tracker_size: the one that ``make`` gives it, in keys.
 
     Returns:
         What was found, and what was seen on the way.
@@ -94,13 +100,18 @@ def check_manager(
     Raises:
         ValueError: if the order is unknown.
     """
-    return _check(Target("manager", make, order, name, arguments), budget, seed)
+    return _check(
+        Target("manager", make, order, name, arguments, Admission(store_threshold, max_tracker_size)), budget, seed
+    )
 
 
 def _check(target: Target, budget: settings, seed: int | None) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
     began = time.monotonic()
-    report = Report(target.subject, target.name, target.order, clauses_for(target.subject, target.order))
+    admission = target.admission.threshold > 1
+    clauses = clauses_for(target.subject, target.order, admission)
+    wanted = (*OPERATIONS[target.subject], *SITUATIONS[target.subject], *(ADMISSION if admission else ()))
+    report = Report(target.subject, target.name, target.order, clauses, wanted)
     again = 0
     while True:
         found = search(target, frozenset(report.broken), budget, seed)

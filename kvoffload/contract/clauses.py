@@ -64,6 +64,32 @@ CLAUSES = (
         ("policy", "manager"),
         where="order arc is declared",
     ),
+    Clause(
+        "order-slru",
+        "victims are chosen as by SLRU: the least recent idle block of the probationary segment, then of the protected",
+        ("policy", "manager"),
+        where="order slru is declared",
+    ),
+    Clause(
+        "order-lfu",
+        "victims are chosen as by LFU with aging: the idle block of the lowest use count plus age at its last use, "
+        "of equal ones the least recent",
+        ("policy", "manager"),
+        where="order lfu is declared",
+    ),
+    Clause(
+        "order-s3fifo",
+        "victims are chosen as by S3-FIFO: the first idle block of small that was not used twice, above its share, "
+        "else of main that was not used since its last turn",
+        ("policy", "manager"),
+        where="order s3fifo is declared",
+    ),
+    Clause(
+        "order-fifo",
+        "victims are the next n of FIFO order: by when they became idle first, or again after they were passed over",
+        ("policy", "manager"),
+        where="order fifo is declared",
+    ),
     _manager("slots-conserved", "resident blocks have distinct ids in range, and free + resident = capacity"),
     _manager("slots-stable", "a key keeps its block id while resident; block_ids[i] belongs to keys[i]"),
     _manager(
@@ -111,6 +137,18 @@ CLAUSES = (
         "each event is delivered once; stored and removed alternate per key",
         where="the manager has events",
     ),
+    _manager("stats-exact", "every counter and gauge equals what the history says", where="the manager has get_stats"),
+    _manager(
+        "admission-counts",
+        "a key is stored once store_threshold requests have offered it, with the last of them; "
+        "the repeats of one request count once",
+        where="a store_threshold is set",
+    ),
+    _manager(
+        "admission-bounded",
+        "of the offered keys the last max_tracker_size are remembered; a larger offer still makes progress, head first",
+        where="a store_threshold is set",
+    ),
     _manager(
         "fault-atomic",
         "an exception out of the policy reaches the caller, loses no block id and leaves no counter off",
@@ -133,8 +171,8 @@ def clause(id: str) -> Clause:
     return _BY_ID[id]
 
 
-def clauses_for(subject: Subject, order: str | None) -> tuple[Clause, ...]:
-    """The clauses that an implementation of that kind has to keep; an order's only if the order is declared.
+def clauses_for(subject: Subject, order: str | None, admission: bool = False) -> tuple[Clause, ...]:
+    """The clauses that an implementation of that kind has to keep; those of an order or of admission only if declared.
 
     Raises:
         ValueError: if no clause is about that order; the message lists the known ones.
@@ -143,5 +181,9 @@ def clauses_for(subject: Subject, order: str | None) -> tuple[Clause, ...]:
     if order is not None and order not in known:
         raise ValueError(f"order is {order!r}; known are {', '.join(known)}. Leave it out to have no order checked.")
     return tuple(
-        c for c in CLAUSES if subject in c.applies_to and (not c.id.startswith("order-") or c.id == f"order-{order}")
+        c
+        for c in CLAUSES
+        if subject in c.applies_to
+        and (not c.id.startswith("order-") or c.id == f"order-{order}")
+        and (admission or not c.id.startswith("admission-"))
     )

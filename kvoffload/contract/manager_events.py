@@ -65,8 +65,9 @@ def _judge_wrong_events(
 ) -> None:
     """An event of a failed store, one that is missing, one too many, or one at the wrong time: in this order."""
     state, missing, extra = run.state, run.state.due - told, told - run.state.due
+    wrong = {key for _, key in out_of_turn} | (state.announced ^ ready)
     for kind, key in extra:
-        if key in state.failed:
+        if key in wrong & state.failed:
             run.broken("failure-frees", f"no event of {key!r}", f"{kind} {key!r}", f"a store of {key!r} has failed")
     if out_of_turn and not missing and ("CLEARED", None) not in extra:
         kind, key = out_of_turn[0]

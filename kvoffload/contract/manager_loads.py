@@ -44,6 +44,7 @@ def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
     state.tier = spec.prepare_load(state.tier, op.keys)
     state.transfers = transfer.open_load(state.transfers, op.transfer, op.keys)
     state.order = state.order and state.order.mark_non_evictable(*op.keys)
+    state.totals["blocks_loaded"] += len(set(op.keys))
     run.compare(op.keys, {"residency": "load-pinned"}, too_often)
 
 
@@ -56,6 +57,7 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
     outcome = run.perform(op)
     if transfer.is_stale_load(state.transfers, op.transfer):
         run.saw("stale completion of a load")
+        state.totals["stale_completions"] += 1
         if outcome.raised is not None:
             run.broken("stale-ignored", "no exception", shown(outcome), "that transfer is not outstanding")
         run.compare(op.keys, blame_keys("stale-ignored"))

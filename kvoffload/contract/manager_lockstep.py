@@ -19,8 +19,11 @@ from kvoffload.contract.view import ManagerView
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec import transfer
+from kvoffload_spec.admission import Admission
 
 TOUCHED = {"MISS": "a missing", "HIT_PENDING": "a pending", "HIT": "an idle"}
+LOOKUPS = {"MISS": "misses", "HIT_PENDING": "pending_hits", "HIT": "hits"}
+EVERY_KEY: Admission[OffloadKey] = Admission()
 
 
 class ManagerLockstep(Lockstep):
@@ -33,6 +36,7 @@ class ManagerLockstep(Lockstep):
         watch: what the run looks for.
         thorough: compare every key that was ever named after every call, not only the keys of the call.
         remember: keep only so many calls of the history.
+        admission: the model of its admission, nothing having been offered yet.
     """
 
     subject = "manager"
@@ -45,6 +49,7 @@ class ManagerLockstep(Lockstep):
         watch: Watch | None = None,
         thorough: bool = True,
         remember: int | None = None,
+        admission: Admission[OffloadKey] = EVERY_KEY,
     ) -> None:
         super().__init__(capacity, watch, remember)
         self._make = make
@@ -53,7 +58,8 @@ class ManagerLockstep(Lockstep):
         self._twin: ManagerDriver | None = None
         self.driver = ManagerDriver(make(capacity))
         self.view = ManagerView(self.driver.manager)
-        self.state = ManagerState.new(capacity, start_order(order, capacity))
+        self._admission = admission
+        self.state = ManagerState.new(capacity, start_order(order, capacity), admission)
 
     def _makes_sense(self, op: ops.Operation) -> bool:
         if isinstance(op, ops.TakeEvents):
@@ -130,7 +136,8 @@ class ManagerLockstep(Lockstep):
 
     def anew(self) -> ManagerLockstep:
         """A lockstep of the same kind, with a new manager in it."""
-        return ManagerLockstep(self._make, self.capacity, self.order_id, Watch(self.watch.quiet))
+        watch = Watch(self.watch.quiet)
+        return ManagerLockstep(self._make, self.capacity, self.order_id, watch, admission=self._admission)
 
     def eviction_order(self) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown."""
@@ -141,6 +148,7 @@ class ManagerLockstep(Lockstep):
         expected = spec.lookup(self.state.tier, op.key)
         if outcome.value != expected:
             self.broken("lookup-truth", expected, outcome.value, f"{op.key!r} is that after the calls so far")
+        self.state.totals[LOOKUPS[expected]] += 1
         self.compare(op.named, blame_all("lookup-pure"))
 
     def _judge_touch(self, op: ops.TouchKeys) -> None:
@@ -161,7 +169,10 @@ class ManagerLockstep(Lockstep):
         state.tier = spec.reset(state.tier)
         state.transfers = transfer.Transfers()
         state.order = start_order(self.order_id, self.capacity)
+        state.admission = self._admission
         state.slots.clear()
+        state.totals.clear()
+        state.has_forgotten = False
         expect_events(self, "CLEARED", (None,))
         self.compare((), blame_all("reset-fresh"))
         self._twin = ManagerDriver(self._make(self.capacity)) if self.thorough else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from kvoffload.contract.blame import Difference
 from kvoffload.contract.drivers import ManagerDriver
@@ -12,9 +12,13 @@ from kvoffload.contract.operations import Lookup
 from kvoffload.contract.orders import Order
 from kvoffload.contract.report import listed
 from kvoffload.contract.view import ManagerView
+from kvoffload.stats import OffloadingCounters
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
+from kvoffload_spec.admission import Admission
 from kvoffload_spec.transfer import Transfers
+
+COUNTERS = tuple(counter.name for counter in fields(OffloadingCounters))
 
 
 @dataclass
@@ -25,28 +29,34 @@ class ManagerState:
         tier: which keys are pending, idle and pinned.
         transfers: which transfers are outstanding.
         order: the declared order of the idle keys, or ``None``.
+        admission: which requests have offered which keys.
         slots: the block id of each resident key, as the manager told it.
         known: every key that was named so far.
         evicted: every key that was evicted so far.
         announced: what a consumer of the events takes for ready.
         due: the events since the last drain, by kind and key.
         failed: the keys of stores that failed since the last drain, of which there is no event.
+        totals: what the statistics have to have counted.
+        has_forgotten: whether admission has forgotten a key since the last reset.
     """
 
     tier: spec.Tier[OffloadKey]
     transfers: Transfers[OffloadKey]
     order: Order | None
+    admission: Admission[OffloadKey]
     slots: dict[OffloadKey, int]
     known: dict[OffloadKey, None]
     evicted: set[OffloadKey]
     announced: set[OffloadKey]
     due: Counter[tuple[str, OffloadKey | None]] = field(default_factory=Counter)
     failed: set[OffloadKey | None] = field(default_factory=set)
+    totals: Counter[str] = field(default_factory=Counter)
+    has_forgotten: bool = False
 
     @classmethod
-    def new(cls, capacity: int, order: Order | None) -> ManagerState:
+    def new(cls, capacity: int, order: Order | None, admission: Admission[OffloadKey]) -> ManagerState:
         """The state of a new manager."""
-        return cls(spec.Tier(capacity), Transfers(), order, {}, {}, set(), set())
+        return cls(spec.Tier(capacity), Transfers(), order, admission, {}, {}, set(), set())
 
     def differences(
         self, driver: ManagerDriver, view: ManagerView, keys: Iterable[OffloadKey], whole: bool
@@ -75,6 +85,29 @@ class ManagerState:
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
             why = "these are ready and read by no load"
             yield Difference("list", listed(sorted(self.tier.idle)), listed(evictable), why)
+        stats, expected = view.stats(), self._stats()
+        for name in stats:
+            if stats[name] != expected[name]:
+                yield Difference(
+                    "stats", f"{name} {expected[name]}", f"{name} {stats[name]}", "the calls so far say so"
+                )
+
+    def _stats(self) -> dict[str, float]:
+        """Every counter and gauge, as the history says it."""
+        tier, capacity = self.tier, self.tier.capacity or 1
+        counters = {name: self.totals[name] for name in COUNTERS}
+        gauges = {
+            "num_blocks": tier.capacity,
+            "pending": len(tier.pending),
+            "pinned": len(tier.pinned),
+            "idle": len(tier.idle),
+            "free": spec.free(tier),
+            "used": (len(tier.pending) + len(tier.pinned)) / capacity,
+            "used_write": len(tier.pending) / capacity,
+            "used_read": len(tier.pinned) / capacity,
+        }
+        lookups = sum(self.totals[name] for name in ("hits", "pending_hits", "misses"))
+        return {**counters, "lookups": lookups, **gauges}
 
     def _of_key(self, driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> Iterator[Difference]:
         expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys
 from kvoffload.contract.drivers import Stored
+from kvoffload.contract.manager_admission import judge_admitted, judge_offer
 from kvoffload.contract.manager_events import expect_events
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
@@ -17,23 +19,55 @@ if TYPE_CHECKING:
     from kvoffload.contract.manager_lockstep import ManagerLockstep
 
 
+@dataclass(frozen=True)
+class _Offer:
+    """A store, and what the model says of it.
+
+    Attributes:
+        op: the call.
+        tier: the tier before it.
+        keys: the keys that it has to store: not resident, and admitted.
+    """
+
+    op: ops.PrepareStore
+    tier: spec.Tier[OffloadKey]
+    keys: tuple[OffloadKey, ...]
+
+    @property
+    def need(self) -> int:
+        """How many blocks it lacks."""
+        return spec.need(self.tier, self.keys)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it has to be refused."""
+        return spec.refuses(self.tier, self.keys, self.op.keys)
+
+    @property
+    def allowed(self) -> str:
+        """What it may return."""
+        candidates = listed(sorted(spec.candidates(self.tier, self.op.keys)))
+        return "None" if self.is_refused else f"evict {self.need} of {candidates}" if self.need else "evict []"
+
+
 def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
     """A refusal has to be necessary and to change nothing; an accepted store has to do exactly what was asked."""
     tier = run.state.tier
-    refused, hopeless = spec.refuses(tier, op.keys), spec.is_hopeless(tier, op.keys)
-    need = spec.need(tier, op.keys)
-    order_before = run.eviction_order() if refused else None
+    offer = _Offer(op, tier, judge_offer(run, op, spec.new_keys(tier, op.keys)))
+    is_hopeless = spec.is_hopeless(tier, offer.keys)
+    order_before = run.eviction_order() if offer.is_refused else None
     with run.view.counting("evict") as evict_calls:
         outcome = run.perform(op, never_raises="store-refusal")
     if isinstance(outcome.value, Stored):
-        _judge_accepted(run, op, outcome.value)
+        _judge_accepted(run, offer, outcome.value)
         return
-    if not refused:
-        run.broken("store-refusal", _allowed(tier, op), "None", f"it lacks {need} blocks")
-    if hopeless and evict_calls:
-        why = f"it lacks {need} blocks and {len(tier.idle)} are idle"
+    if not offer.is_refused:
+        run.broken("store-refusal", offer.allowed, "None", f"it lacks {offer.need} blocks")
+    if is_hopeless and evict_calls:
+        why = f"it lacks {offer.need} blocks and {len(tier.idle)} are idle"
         run.broken("store-guarded", "no call of policy.evict", f"{len(evict_calls)} calls", why)
-    run.saw("refused by the guard" if hopeless else "refused only because of protected keys")
+    run.saw("refused by the guard" if is_hopeless else "refused only because of protected keys")
+    run.state.totals["stores_refused"] += 1
     run.compare(op.keys, blame_all("refusal-atomic"))
     order_after = run.eviction_order()
     if order_before != order_after:
@@ -41,17 +75,11 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
         run.broken("refusal-atomic", listed(order_before or ()), listed(order_after or ()), why)
 
 
-def _allowed(tier: spec.Tier[OffloadKey], op: ops.PrepareStore) -> str:
-    if spec.refuses(tier, op.keys):
-        return "None"
-    need, candidates = spec.need(tier, op.keys), sorted(spec.candidates(tier, op.keys))
-    return f"evict {need} of {listed(candidates)}" if need else "evict []"
-
-
-def _judge_accepted(run: ManagerLockstep, op: ops.PrepareStore, stored: Stored) -> None:
-    state, tier = run.state, run.state.tier
-    evicted, new = stored.evicted_keys, spec.new_keys(tier, op.keys)
-    _judge_victims(run, op, evicted)
+def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
+    state, op, tier = run.state, offer.op, offer.tier
+    evicted, new = stored.evicted_keys, offer.keys
+    judge_admitted(run, op, new, stored.keys_to_store)
+    _judge_victims(run, offer, evicted)
     if stored.keys_to_store != new:
         why = "the distinct keys that were not resident, in the order given"
         run.broken("store-new", f"store {listed(new)}", f"store {listed(stored.keys_to_store)}", why)
@@ -61,9 +89,10 @@ def _judge_accepted(run: ManagerLockstep, op: ops.PrepareStore, stored: Stored) 
     _see_store(run, op, new, evicted)
     if run.thorough:
         state.evicted.update(evicted)
-    state.tier = spec.prepare_store(tier, op.keys, frozenset(evicted))
+    state.tier = spec.prepare_store(tier, new, frozenset(evicted))
     state.order = state.order and state.order.insert(new, op.request)
     state.transfers = transfer.open_store(state.transfers, op.transfer, new)
+    state.totals["blocks_evicted"] += len(evicted)
     expect_events(run, "REMOVED", evicted)
 
     def lost(difference: Difference) -> str | None:
@@ -77,23 +106,23 @@ def _judge_accepted(run: ManagerLockstep, op: ops.PrepareStore, stored: Stored) 
     run.compare((*op.keys, *evicted), {}, lost)
 
 
-def _judge_victims(run: ManagerLockstep, op: ops.PrepareStore, evicted: tuple[OffloadKey, ...]) -> None:
-    state, tier, need = run.state, run.state.tier, spec.need(run.state.tier, op.keys)
+def _judge_victims(run: ManagerLockstep, offer: _Offer, evicted: tuple[OffloadKey, ...]) -> None:
+    state, tier, need = run.state, offer.tier, offer.need
     actual = f"evict {listed(evicted)}"
     for key in evicted:
         if key in tier.pending or key in tier.pinned:
             why = f"{key!r} is {'pending' if key in tier.pending else 'pinned'}"
-            run.broken("victims-idle", _allowed(tier, op), actual, why)
-        if key in op.keys:
-            run.broken("store-protected", _allowed(tier, op), actual, f"the call names {key!r} itself")
+            run.broken("victims-idle", offer.allowed, actual, why)
+        if key in offer.op.keys:
+            run.broken("store-protected", offer.allowed, actual, f"the call names {key!r} itself")
     distinct = frozenset(evicted)
-    if spec.refuses(tier, op.keys) or not len(evicted) == len(distinct) == need or not distinct <= tier.idle:
-        run.broken("store-refusal", _allowed(tier, op), actual, f"it lacks {need} blocks")
+    if offer.is_refused or not len(evicted) == len(distinct) == need or not distinct <= tier.idle:
+        run.broken("store-refusal", offer.allowed, actual, f"it lacks {need} blocks")
     if state.order is not None:
-        victims = state.order.victims(need, frozenset(op.keys))
+        victims = state.order.victims(need, frozenset(offer.op.keys))
         if victims != evicted:
             run.broken(f"order-{run.order_id}", f"evict {listed(victims)}", actual, "the next in the declared order")
-        state.order = state.order.evict(*evicted)
+        state.order = state.order.evict(*evicted, protected=frozenset(offer.op.keys))
 
 
 def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
@@ -144,10 +173,12 @@ def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
         state.order = state.order and state.order.remove(*done)
         for key in done:
             state.slots.pop(key, None)
+    state.totals["blocks_stored" if op.success else "blocks_failed"] += len(done)
+    state.totals["stale_completions"] += stale
     expect_events(run, "STORED" if op.success else "FAILED", done)
 
     def changed(difference: Difference) -> str | None:
-        if difference.key is not None and difference.key not in done:
+        if difference.aspect in ("residency", "pins") and difference.key not in done:
             return "complete-pending-only"
         return "failure-frees" if difference.aspect in ("residency", "free") and not op.success else None
 

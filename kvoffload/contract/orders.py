@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from kvoffload.types import OffloadKey
-from kvoffload_spec.order import Arc, ListLru
+from kvoffload_spec.order import Arc, Fifo, LfuAging, ListLru, S3Fifo, Slru
 
 
 class Order(Protocol):
     """The model of an order: a value, and what it is after each call on a policy."""
 
-    def insert(self, keys: Iterable[OffloadKey], request: str) -> Order:
+    def insert(self, keys: Collection[OffloadKey], request: str) -> Order:
         """These keys are resident and pending."""
 
     def mark_evictable(self, *keys: OffloadKey) -> Order:
@@ -27,8 +27,8 @@ class Order(Protocol):
     def victims(self, n: int, protected: Collection[OffloadKey]) -> tuple[OffloadKey, ...]:
         """What ``evict(n, protected)`` has to choose, fewer than n if there are not as many."""
 
-    def evict(self, *victims: OffloadKey) -> Order:
-        """These victims were evicted."""
+    def evict(self, *victims: OffloadKey, protected: Collection[OffloadKey]) -> Order:
+        """These victims were evicted, by a call that protected these other keys."""
 
     def remove(self, *keys: OffloadKey) -> Order:
         """These keys were removed."""
@@ -36,7 +36,11 @@ class Order(Protocol):
 
 ORDERS: dict[str, Callable[[int], Order]] = {
     "arc": Arc,
+    "fifo": Fifo,
+    "lfu": LfuAging,
     "lru": lambda capacity: ListLru(),
+    "s3fifo": S3Fifo,
+    "slru": Slru,
 }
 """What an implementation may declare as its order: makes the model for a capacity in blocks."""
 

@@ -217,7 +217,7 @@ class PolicyLockstep(Lockstep):
             if tuple(victims) != expected_victims:
                 why = "these are the next in the declared order"
                 self.broken(f"order-{self._order_id}", listed(expected_victims), listed(victims), why)
-            self._order = self._order.evict(*victims)
+            self._order = self._order.evict(*victims, protected=frozenset(op.keys))
         self._see_eviction(op)
         self.residents = spec.remove(self.residents, *victims)
         self.evicted.update(victims)

@@ -13,9 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from kvoffload.contract.clauses import Subject
 from kvoffload.contract.lockstep import ContractViolation, Lockstep, Watch
 from kvoffload.contract.machines import ManagerMachine, PolicyMachine
-from kvoffload.contract.manager_lockstep import ManagerLockstep
+from kvoffload.contract.manager_lockstep import EVERY_KEY, ManagerLockstep
 from kvoffload.contract.minimise import minimise
 from kvoffload.contract.policy_lockstep import PolicyLockstep
+from kvoffload.types import OffloadKey
+from kvoffload_spec.admission import Admission
 
 QUICK = settings(max_examples=300, stateful_step_count=50, deadline=None, database=None, derandomize=True)
 """What a user gets who asks for nothing else: 300 histories of up to 50 steps, the same ones every time."""
@@ -31,6 +33,7 @@ class Target:
         order: the order it declares, or ``None``.
         name: ``module:name`` of what makes it, for programs that a user can paste; may be empty.
         arguments: what ``make`` passes it after the capacity, as it stands in Python; may be empty.
+        admission: the model of a manager's admission.
     """
 
     subject: Subject
@@ -38,12 +41,13 @@ class Target:
     order: str | None = None
     name: str = ""
     arguments: str = ""
+    admission: Admission[OffloadKey] = EVERY_KEY
 
     def lockstep(self, capacity: int, watch: Watch) -> Lockstep:
         """A new one, in lockstep with the specification."""
         if self.subject == "policy":
             return PolicyLockstep(self.make, capacity, self.order, watch)
-        return ManagerLockstep(self.make, capacity, self.order, watch)
+        return ManagerLockstep(self.make, capacity, self.order, watch, admission=self.admission)
 
 
 @dataclass

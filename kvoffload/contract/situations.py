@@ -75,3 +75,12 @@ SITUATIONS: Mapping[Subject, tuple[str, ...]] = {
     ),
 }
 """Every situation, by the kind of subject. A lockstep counts them; the names are the ones it counts under."""
+
+ADMISSION = (
+    "skipped a key",
+    "admitted a key with its last request",
+    "offered a key again by the same request",
+    "offer larger than the tracker",
+    "forgot an offered key",
+)
+"""What has to come up as well where a store_threshold is set."""

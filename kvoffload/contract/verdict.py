@@ -8,7 +8,6 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject
-from kvoffload.contract.situations import OPERATIONS, SITUATIONS
 
 if TYPE_CHECKING:
     from kvoffload.contract.lockstep import ContractViolation
@@ -33,6 +32,7 @@ class Report:
         name: ``module:name`` of what was checked.
         order: the order it declares, or ``None``.
         clauses: the clauses that apply.
+        wanted: the operations and situations that have to come up.
         broken: the broken ones, each with its shortest history, in the order in which they were found.
         not_claimed: ids of clauses that it does not promise to keep.
         examples: how many histories were tried.
@@ -45,6 +45,7 @@ class Report:
     name: str
     order: str | None
     clauses: tuple[Clause, ...]
+    wanted: tuple[str, ...]
     broken: dict[str, ContractViolation] = field(default_factory=dict)
     not_claimed: list[str] = field(default_factory=list)
     examples: int = 0
@@ -67,8 +68,7 @@ class Report:
     @property
     def never(self) -> tuple[str, ...]:
         """The operations and situations that never came up, so that nothing was shown about them."""
-        operations = (op for op in OPERATIONS[self.subject] if not self.operations[op])
-        return (*operations, *(it for it in SITUATIONS[self.subject] if not self.situations[it]))
+        return tuple(it for it in self.wanted if not self.operations[it] and not self.situations[it])
 
     @property
     def verdict(self) -> Verdict:
@@ -93,9 +93,8 @@ class Report:
         if self.never:
             lines.append(f"  never came up: {', '.join(self.never)}")
         else:
-            lines.append(
-                f"  came up, each at least {min(self.situations.values())} times: {len(self.situations)} situations"
-            )
+            least = min(self.situations.values())
+            lines.append(f"  came up, each at least {least} times: {len(self.situations)} situations")
         if self.not_claimed:
             lines.append(f"  not claimed: {', '.join(self.not_claimed)}")
         return "\n".join(lines)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, Literal
 
 from kvoffload.contract.drivers import FaultInPolicyError
 from kvoffload.contract.lockstep import eviction_order, shown_evictable
+from kvoffload.stats import OffloadingStats
 from kvoffload.types import OffloadKey
 
+GAUGES = ("num_blocks", "pending", "pinned", "idle", "free", "used", "used_write", "used_read")
 COUNTERS = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_evictable_cache_chunks")
 
 
@@ -33,6 +36,15 @@ class ManagerView:
         if hasattr(self.manager, "num_free_blocks"):
             counts["free"] = self.manager.num_free_blocks
         return counts
+
+    def stats(self) -> dict[str, float]:
+        """Every counter and gauge of ``get_stats``, by name, or nothing if the manager has no such statistics."""
+        stats = self.manager.get_stats() if hasattr(self.manager, "get_stats") else None
+        if not isinstance(stats, OffloadingStats):
+            return {}
+        counters = {counter.name: getattr(stats.counters, counter.name) for counter in fields(stats.counters)}
+        gauges = {name: getattr(stats, name) for name in GAUGES}
+        return {**counters, "lookups": stats.counters.lookups, **gauges}
 
     def evictable(self) -> list[OffloadKey] | None:
         """The keys in the policy's evictable list."""

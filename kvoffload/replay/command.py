@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kvoffload.policies.factory import POLICIES
+from kvoffload.policies.factory import CachePolicyFactory
+from kvoffload.replay.belady import replay_min
 from kvoffload.replay.progress import progress_bar
 from kvoffload.replay.report import print_line, print_report
 from kvoffload.replay.results import ReplayResult
@@ -51,13 +52,17 @@ def choose_policies(names: Sequence[str]) -> list[str]:
         UsageError: if no policy has one of the names.
     """
     for name in names:
-        if name not in POLICIES:
-            raise UsageError(f"--policy is {name!r}; known are {', '.join(sorted(POLICIES))}. Name one of them.")
+        if name not in CachePolicyFactory.names():
+            raise UsageError(
+                f"--policy is {name!r}; known are {', '.join(CachePolicyFactory.names())}. Name one of them."
+            )
     return list(dict.fromkeys(names))
 
 
-def run_replay(workload: Workload, policies: Sequence[str], num_blocks: int, latency: int, verify: bool) -> int:
-    """Replay the workload once for every policy and print the report.
+def run_replay(
+    workload: Workload, policies: Sequence[str], num_blocks: int, latency: int, verify: bool, with_min: bool
+) -> int:
+    """Replay the workload once for every policy, and once with knowledge of the future if asked, and print the report.
 
     Policies take turns at the whole workload instead of sharing one pass, for the first to see a key would pay for its
     hash and the others would not.
@@ -72,6 +77,9 @@ def run_replay(workload: Workload, policies: Sequence[str], num_blocks: int, lat
         for policy in policies:
             with progress_bar(f"replay {policy}", workload) as update:
                 results.append(replay(workload, policy, num_blocks, latency, verify, update))
+        if with_min:
+            with progress_bar("look ahead for MIN", workload) as update:
+                results.append(replay_min(workload, num_blocks, update))
     except TraceError as error:
         print_error(str(error))
         return 2

@@ -96,7 +96,7 @@ def print_report(
         latency: how many requests later a transfer completed.
         as_tables: whether to print tables, or else aligned lines.
     """
-    unverified = [result for result in results if result.num_verified is None]
+    unverified = [result for result in results if result.num_verified is None and result.times]
     parts = [hit_columns(results), *([time_columns(unverified)] if unverified else [])]
     checked = [
         f"{result.policy}: {result.num_verified:,} calls checked against the specification; none broke a clause"

@@ -78,9 +78,11 @@ def _drive_verified(
 ) -> None:
     # Only here: the contract library takes longer to import than a short replay takes.
     from kvoffload.contract import ContractViolation
+    from kvoffload.contract.orders import ORDERS
     from kvoffload.contract.verified import VerifiedManager
 
-    checked = VerifiedManager(manager, num_blocks, "lru" if result.policy == "lru" else None)
+    order = result.policy if result.policy in ORDERS else None
+    checked = VerifiedManager(manager, num_blocks, order)
 
     def verify_now_and_then() -> None:
         if result.num_requests % VERIFY_ALL_EVERY == 0:

@@ -81,9 +81,9 @@ def is_hopeless(tier: Tier[K], keys: Iterable[K]) -> bool:
     return need(tier, keys) > len(tier.idle)
 
 
-def refuses(tier: Tier[K], keys: tuple[K, ...]) -> bool:
-    """The store has to be refused: it lacks more blocks than it may evict."""
-    return need(tier, keys) > len(candidates(tier, keys))
+def refuses(tier: Tier[K], keys: tuple[K, ...], named: Iterable[K] = ()) -> bool:
+    """The store has to be refused: it lacks more blocks than it may evict. It may name more keys than it stores."""
+    return need(tier, keys) > len(candidates(tier, (*keys, *named)))
 
 
 def prepare_store(tier: Tier[K], keys: tuple[K, ...], victims: frozenset[K]) -> Tier[K]:

@@ -1,11 +1,13 @@
 """What the constructors promise: a bad argument raises before anything changes, and says what is allowed."""
 
+from collections.abc import Set
+
 import pytest
 
-from kvoffload import BlockStatus, CPUOffloadingManager, LRUCachePolicy
+from kvoffload import BlockStatus, CPUOffloadingManager, LRUCachePolicy, OffloadKey, OutOfBlocksError
 from kvoffload.contract import keys
 
-a, b = keys("ab")
+a, b, c, d = keys("abcd")
 
 
 def test_a_manager_of_less_than_no_blocks_is_refused() -> None:
@@ -14,8 +16,8 @@ def test_a_manager_of_less_than_no_blocks_is_refused() -> None:
 
 
 def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="cache_policy is 'fifo'; known are lru"):
-        CPUOffloadingManager(1, "fifo")
+    with pytest.raises(ValueError, match=r"cache_policy is 'belady', .*; known are .*lru.*Name one of them"):
+        CPUOffloadingManager(1, "belady")
 
 
 def test_a_policy_of_less_than_no_blocks_is_refused() -> None:
@@ -42,3 +44,39 @@ def test_without_events_there_is_never_anything_to_tell() -> None:
         manager.complete_store([a])
         manager.reset_cache()
         assert manager.take_events() == []
+
+
+def test_a_negative_threshold_is_refused() -> None:
+    with pytest.raises(ValueError, match="store_threshold is -1; it is 0"):
+        CPUOffloadingManager(1, store_threshold=-1)
+
+
+def test_a_tracker_of_no_keys_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_tracker_size is 0; the tracker holds 1 key or more"):
+        CPUOffloadingManager(1, max_tracker_size=0)
+
+
+def test_a_policy_without_the_methods_is_refused_with_their_names() -> None:
+    with pytest.raises(ValueError, match="has no get, insert, remove, touch, evict, clear, on_store_miss, mark"):
+        CPUOffloadingManager(1, lambda capacity: object())  # type: ignore[arg-type, return-value]
+
+
+class EvictsTooFew(LRUCachePolicy):
+    def evict(self, n: int, protected: Set[OffloadKey]) -> list[tuple[OffloadKey, BlockStatus]] | None:
+        return super().evict(n - 1, protected)
+
+
+def test_a_policy_that_evicts_too_few_is_named_and_costs_no_block() -> None:
+    manager = CPUOffloadingManager(2, EvictsTooFew)
+    manager.prepare_store([a, b])
+    manager.complete_store([a, b])
+    with pytest.raises(OutOfBlocksError, match="2 block ids are asked for and 1 are free"):
+        manager.prepare_store([c, d])
+    assert (manager.num_free_blocks, manager.num_evictable_cache_blocks) == (1, 1)
+
+
+def test_a_policy_shows_its_order() -> None:
+    policy = LRUCachePolicy(3)
+    policy.insert(a, BlockStatus(0, ref_cnt=0))
+    policy.insert(b, BlockStatus(1))
+    assert repr(policy) == f"LRUCachePolicy(2 of 3 blocks; idle, least recent first: [{a.hex()}])"

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from kvoffload import CPUOffloadingManager, LookupResult, LRUCachePolicy, OffloadKey, ReqContext
 from kvoffload.cli import app
-from kvoffload.policies import factory
+from kvoffload.policies.factory import CachePolicyFactory
 from kvoffload.replay import run
 from kvoffload.replay.progress import progress_bar
 from kvoffload.replay.report import print_report
@@ -79,17 +79,23 @@ def test_limit_is_another_name_for_requests(trace: Path) -> None:
 
 
 def test_every_policy_has_a_row(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(factory.POLICIES, "lru-again", LRUCachePolicy)
+    monkeypatch.setitem(CachePolicyFactory._registry, "lru-again", ("kvoffload.policies.lru", "LRUCachePolicy"))
     hits = invoked(trace, "--policy", "lru", "--policy", "lru-again", "--blocks", 9).stdout.split("\n\n")[1]
     assert hits == (
         "policy     hit rate %  blocks evicted  stores refused\n"
         "lru             20.00               0               0\n"
-        "lru-again       20.00               0               0"
+        "lru-again       20.00               0               0\n"
+        "MIN             20.00               0               0"
     )
 
 
 def test_a_policy_named_twice_is_replayed_once(trace: Path) -> None:
     assert len(invoked(trace, "--policy", "lru", "--policy", "lru").stdout.split("\n\n")[1].splitlines()) == 2
+
+
+def test_one_policy_is_compared_with_min_on_demand(trace: Path) -> None:
+    assert "\nMIN " not in invoked(trace).stdout
+    assert "\nMIN " in invoked(trace, "--min").stdout
 
 
 def test_a_verified_replay_says_how_many_calls_were_checked(trace: Path) -> None:
@@ -109,6 +115,7 @@ class SeesNothing(CPUOffloadingManager):
     """Misses every key."""
 
     def lookup(self, key: OffloadKey, req_context: ReqContext = NO_REQUEST) -> LookupResult:
+        super().lookup(key, req_context)
         return LookupResult.MISS
 
 
@@ -119,14 +126,15 @@ def test_a_broken_clause_is_reported_with_exit_code_1(trace: Path, monkeypatch: 
     assert result.stdout.startswith("Policy lru, request 2; the last calls up to it:\n\nlookup-truth: ")
 
 
+class Stingy(LRUCachePolicy):
+    """Has nothing to evict."""
+
+    def evict(self, n: int, protected: object) -> None:
+        return None
+
+
 def test_what_was_replayed_before_the_broken_policy_is_reported(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stingy(LRUCachePolicy):
-        """Has nothing to evict."""
-
-        def evict(self, n: int, protected: object) -> None:
-            return None
-
-    monkeypatch.setitem(factory.POLICIES, "stingy", Stingy)
+    monkeypatch.setitem(CachePolicyFactory._registry, "stingy", (__name__, "Stingy"))
     result = invoked(trace, "--policy", "lru", "--policy", "stingy", "--blocks", 5, "--verify")
     assert result.exit_code == 1
     assert "\nlru          20.00               3               0\n" in result.stdout
@@ -161,10 +169,10 @@ def test_a_seed_for_a_trace_is_an_error() -> None:
 
 
 def test_an_unknown_policy_is_an_error_that_lists_the_known_ones() -> None:
-    result = invoked("--synthetic", "--policy", "fifo")
-    known = ", ".join(sorted(factory.POLICIES))
+    result = invoked("--synthetic", "--policy", "belady")
+    known = ", ".join(CachePolicyFactory.names())
     assert result.exit_code == 2
-    assert result.stderr == f"kvoffload replay: --policy is 'fifo'; known are {known}. Name one of them.\n"
+    assert result.stderr == f"kvoffload replay: --policy is 'belady'; known are {known}. Name one of them.\n"
 
 
 @pytest.mark.parametrize("option", ["--blocks", "--latency"])

@@ -5,6 +5,10 @@ derived: what a policy maintains in lists and counters, an order works out anew.
 """
 
 from kvoffload_spec.order.arc import Arc
+from kvoffload_spec.order.fifo import Fifo
+from kvoffload_spec.order.lfu import LfuAging
 from kvoffload_spec.order.list_lru import ListLru
+from kvoffload_spec.order.s3fifo import S3Fifo
+from kvoffload_spec.order.slru import Slru
 
-__all__ = ["Arc", "ListLru"]
+__all__ = ["Arc", "Fifo", "LfuAging", "ListLru", "S3Fifo", "Slru"]

@@ -35,12 +35,12 @@ class Arc(Generic[K]):
     idle: frozenset[K] = frozenset()
     used_by: Mapping[K, str] = field(default_factory=dict)
 
-    def insert(self, keys: Iterable[K], request: str = "") -> Arc[K]:
+    def insert(self, keys: Collection[K], request: str = "") -> Arc[K]:
         """One after the other: a ghost moves the target towards the queue it left, and comes back into ``t2``."""
-        arc = self
+        arc = replace(self, used_by={**self.used_by, **dict.fromkeys(keys, request)})
         for key in keys:
-            arc = arc._returned(key) if key in arc.b1 + arc.b2 else replace(arc, t1=(*arc.t1, key))
-            arc = replace(arc, used_by={**arc.used_by, key: request})._bounded()
+            is_ghost = key in arc.b1 or key in arc.b2
+            arc = (arc._returned(key) if is_ghost else replace(arc, t1=(*arc.t1, key)))._bounded()
         return arc
 
     def _returned(self, ghost: K) -> Arc[K]:
@@ -87,21 +87,21 @@ class Arc(Generic[K]):
         return replace(self, t1=t1, t2=t2, used_by={**self.used_by, **dict.fromkeys(used, request)})
 
     def victims(self, n: int, protected: Collection[K]) -> tuple[K, ...]:
-        """One by one the least recent idle key: of ``t1`` while it is above its target, else of ``t2``, else of either."""
-        chosen: tuple[K, ...] = ()
-        while len(chosen) < n:
-            from_t1, from_t2 = (
-                [key for key in side if key in self.idle and key not in protected and key not in chosen]
-                for side in (self.t1, self.t2)
-            )
-            above_target = len(_without(self.t1, set(chosen))) > self.target
-            side = (from_t1 if above_target else from_t2) or from_t1 or from_t2
-            if not side:
-                break
-            chosen = (*chosen, side[0])
-        return chosen
+        """One by one the least recent idle key: of ``t1`` while above its target, else of ``t2``, else of either."""
+        from_t1, from_t2 = (
+            [key for key in side if key in self.idle and key not in protected] for side in (self.t1, self.t2)
+        )
+        chosen: list[K] = []
+        size = len(self.t1)
+        while len(chosen) < n and (from_t1 or from_t2):
+            if from_t1 and (size > self.target or not from_t2):
+                chosen.append(from_t1.pop(0))
+                size -= 1
+            else:
+                chosen.append(from_t2.pop(0))
+        return tuple(chosen)
 
-    def evict(self, *victims: K) -> Arc[K]:
+    def evict(self, *victims: K, protected: Collection[K] = ()) -> Arc[K]:
         """The victims become ghosts, each of the queue that it leaves."""
         from_t1, from_t2 = (tuple(key for key in victims if key in side) for side in (self.t1, self.t2))
         return replace(self.remove(*victims), b1=self.b1 + from_t1, b2=self.b2 + from_t2)._bounded()

@@ -24,7 +24,7 @@ class ListLru(Generic[K]):
         return self
 
     def mark_evictable(self, *keys: K) -> ListLru[K]:
-        """The keys become the last to go, the last named last of all."""
+        """The keys, each named once, become the last to go, the last named last of all."""
         return ListLru(self.mark_non_evictable(*keys).queue + keys)
 
     def mark_non_evictable(self, *keys: K) -> ListLru[K]:
@@ -41,7 +41,7 @@ class ListLru(Generic[K]):
         """The next n that are not protected."""
         return tuple(key for key in self.queue if key not in protected)[:n]
 
-    def evict(self, *victims: K) -> ListLru[K]:
+    def evict(self, *victims: K, protected: Collection[K] = ()) -> ListLru[K]:
         """The victims are out of the queue."""
         return self.mark_non_evictable(*victims)
 
