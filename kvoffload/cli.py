@@ -25,12 +25,25 @@ def check(
         str, typer.Argument(help="MODULE:NAME of a class or factory that takes a number of blocks.", show_default=False)
     ],
     order: Annotated[
-        str | None, typer.Option(help="The order that it declares: lru.", show_default="none: no order is checked")
+        str | None,
+        typer.Option(
+            help="The order that it declares: lru, arc, slru, s3fifo, lfu or fifo.",
+            show_default="none: no order is checked",
+        ),
     ] = None,
     capability: Annotated[
         list[str] | None,
         typer.Option(help="What else it declares: scales (evictions cost the same at any size).", show_default=False),
     ] = None,
+    store_threshold: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Make a manager with this store_threshold, and check its admission.", show_default=False
+        ),
+    ] = None,
+    max_tracker_size: Annotated[
+        int, typer.Option(min=1, help="The max_tracker_size that goes with it; small, so that it overflows.")
+    ] = 3,
     histories: Annotated[
         int | None, typer.Option(min=1, help="How many histories to try; 300 unless given.", show_default=False)
     ] = None,
@@ -50,7 +63,8 @@ def check(
     # Here, not above: it brings Hypothesis, for which nobody who replays a trace should wait.
     from kvoffload.contract.command import run_check
 
-    raise typer.Exit(run_check(target, order, capability or [], histories, steps, seed))
+    admission = None if store_threshold is None else (store_threshold, max_tracker_size)
+    raise typer.Exit(run_check(target, order, capability or [], admission, histories, steps, seed))
 
 
 @app.command()

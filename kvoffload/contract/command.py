@@ -12,9 +12,24 @@ from kvoffload.contract.verdict import Verdict
 
 
 def run_check(
-    target: str, order: str | None, capabilities: list[str], histories: int | None, steps: int | None, seed: int | None
+    target: str,
+    order: str | None,
+    capabilities: list[str],
+    admission: tuple[int, int] | None,
+    histories: int | None,
+    steps: int | None,
+    seed: int | None,
 ) -> int:
     """Check the target and print what was found.
+
+    Args:
+        target: ``MODULE:NAME``.
+        order: the order that it declares.
+        capabilities: what else it declares.
+        admission: the ``store_threshold`` and the ``max_tracker_size`` to make a manager with.
+        histories: how many histories to try.
+        steps: the most steps chosen in each.
+        seed: chooses other histories.
 
     Returns:
         The verdict, which is the exit code.
@@ -24,7 +39,8 @@ def run_check(
         Console(stderr=True, soft_wrap=True, markup=False),
     )
     try:
-        found = resolve(target, order)
+        arguments = {} if admission is None else {"store_threshold": admission[0], "max_tracker_size": admission[1]}
+        found = resolve(target, order, **arguments)
         clauses_for(found.subject, order)
         require_known(capabilities)
     except (TargetError, ValueError) as error:
@@ -44,7 +60,14 @@ def run_check(
             )
         else:
             report = check_manager(
-                found.make, order=order, budget=budget, seed=seed, name=target, arguments=found.arguments
+                found.make,
+                order=order,
+                budget=budget,
+                seed=seed,
+                name=target,
+                arguments=found.arguments,
+                store_threshold=arguments.get("store_threshold", 0),
+                max_tracker_size=arguments.get("max_tracker_size", 1),
             )
     out.print(str(report))
     return report.verdict

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.drivers import Outcome
+from kvoffload.contract.lockstep import ContractViolation
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 
 if TYPE_CHECKING:
     from kvoffload.contract.manager_lockstep import ManagerLockstep
-
-
-def expect_events(run: ManagerLockstep, kind: str, keys: Iterable[OffloadKey | None]) -> None:
-    """The next drain tells this; of the keys of a store that ``FAILED``, it tells nothing.
-
-    It is noted only to tell a missing event from one too many, once the events are seen to be wrong.
-    """
-    if not run.thorough:
-        return
-    if kind == "FAILED":
-        run.state.failed.update(keys)
-    else:
-        run.state.due.update((kind, key) for key in keys)
 
 
 def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
@@ -41,39 +28,49 @@ def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
 def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]) -> None:
     """Replay drained events: stored and removed alternate for each key, and what is left is ready."""
     announced = run.state.announced
-    told: Counter[tuple[str, OffloadKey | None]] = Counter()
     out_of_turn: list[tuple[str, OffloadKey]] = []
     for kind, keys in drained.value:
-        told.update((kind, key) for key in ((None,) if kind == "CLEARED" else keys))
         if kind == "CLEARED":
             announced.clear()
         for key in keys:
             if (kind == "STORED") == (key in announced):
                 out_of_turn.append((kind, key))
             (announced.add if kind == "STORED" else announced.discard)(key)
-    if out_of_turn or announced != ready:
-        _judge_wrong_events(run, told, out_of_turn, ready)
-    run.state.due.clear()
-    run.state.failed.clear()
-
-
-def _judge_wrong_events(
-    run: ManagerLockstep,
-    told: Counter[tuple[str, OffloadKey | None]],
-    out_of_turn: list[tuple[str, OffloadKey]],
-    ready: Set[OffloadKey],
-) -> None:
-    """An event of a failed store, one that is missing, one too many, or one at the wrong time: in this order."""
-    state, missing, extra = run.state, run.state.due - told, told - run.state.due
-    wrong = {key for _, key in out_of_turn} | (state.announced ^ ready)
-    for kind, key in extra:
-        if key in wrong & state.failed:
-            run.broken("failure-frees", f"no event of {key!r}", f"{kind} {key!r}", f"a store of {key!r} has failed")
-    if out_of_turn and not missing and ("CLEARED", None) not in extra:
-        kind, key = out_of_turn[0]
+    if not out_of_turn and announced == ready:
+        return
+    _judge_each_call(run)
+    failed = _failed_by_the_last_call(run)
+    for key in failed.intersection(announced.union(key for _, key in out_of_turn)):
+        run.broken("failure-frees", f"no event of {key!r}", listed_events(drained), f"the store of {key!r} has failed")
+    for kind, key in out_of_turn:
         why = f"{key!r} was {'' if kind == 'STORED' else 'not '}announced as stored before"
-        run.broken("events-once", f"no {kind} of {key!r}", f"{kind} {key!r}", why)
+        run.broken("events-once", f"no {kind} of {key!r}", listed_events(drained), why)
     why = "the events so far, replayed, against the ready keys"
-    if state.announced == ready:
-        why = f"they replay to that, but there is no {next(iter(missing or extra))[0]} where there has to be one"
-    run.broken("events-replay", listed(sorted(ready)), listed(sorted(state.announced)), why)
+    run.broken("events-replay", listed(sorted(ready)), listed(sorted(announced)), why)
+
+
+def _judge_each_call(run: ManagerLockstep) -> None:
+    """Make the same calls on a new manager and drain its events after each: that shows which call told them wrong."""
+    if not run.thorough or run.drains_each_call:
+        return
+    other = run.anew()
+    other.drains_each_call = True
+    try:
+        for step in tuple(run.history):
+            other.apply(step.op)
+            other.apply(ops.TakeEvents())
+    except ContractViolation as violation:
+        run.broken(violation.clause.id, violation.expected, violation.actual, violation.why)
+
+
+def _failed_by_the_last_call(run: ManagerLockstep) -> frozenset[OffloadKey]:
+    """The keys that are not there because the call before this drain has told that their store failed."""
+    call = run.history[-2].op if len(run.history) > 1 else None
+    if not isinstance(call, ops.CompleteStore) or call.success:
+        return frozenset()
+    return frozenset(key for key in call.keys if key not in spec.resident(run.state.tier))
+
+
+def listed_events(drained: Outcome) -> str:
+    """Drained events, for a report."""
+    return ", ".join(f"{kind} {listed(keys)}" for kind, keys in drained.value) or "no event"

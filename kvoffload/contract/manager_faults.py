@@ -39,12 +39,14 @@ def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
 def _judge_without_fault(run: ManagerLockstep, call: ops.Operation) -> None:
     """A call that breaks a clause even if the policy does not raise has broken that one."""
     other = run.anew()
-    for step in tuple(run.history)[:-1]:
-        other.apply(step.op)
-    other.apply(call)
-    other.apply(ops.TakeEvents())
-    if other.over:
-        raise EndedQuietlyError
+    lookups = [ops.Lookup(key) for key in run.state.known]
+    try:
+        for op in (*(step.op for step in tuple(run.history)[:-1]), call, *lookups, ops.TakeEvents()):
+            other.apply(op)
+    except ContractViolation as violation:
+        if violation.clause.id in run.watch.quiet:
+            raise EndedQuietlyError from violation
+        raise
 
 
 def _judge_books(run: ManagerLockstep, op: ops.PolicyFault, before: spec.Tier[OffloadKey], outcome: Outcome) -> None:

@@ -34,8 +34,6 @@ class ManagerState:
         known: every key that was named so far.
         evicted: every key that was evicted so far.
         announced: what a consumer of the events takes for ready.
-        due: the events since the last drain, by kind and key.
-        failed: the keys of stores that failed since the last drain, of which there is no event.
         totals: what the statistics have to have counted.
         has_forgotten: whether admission has forgotten a key since the last reset.
     """
@@ -48,8 +46,6 @@ class ManagerState:
     known: dict[OffloadKey, None]
     evicted: set[OffloadKey]
     announced: set[OffloadKey]
-    due: Counter[tuple[str, OffloadKey | None]] = field(default_factory=Counter)
-    failed: set[OffloadKey | None] = field(default_factory=set)
     totals: Counter[str] = field(default_factory=Counter)
     has_forgotten: bool = False
 

@@ -9,7 +9,6 @@ from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys
 from kvoffload.contract.drivers import Stored
 from kvoffload.contract.manager_admission import judge_admitted, judge_offer
-from kvoffload.contract.manager_events import expect_events
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -93,7 +92,6 @@ def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None
     state.order = state.order and state.order.insert(new, op.request)
     state.transfers = transfer.open_store(state.transfers, op.transfer, new)
     state.totals["blocks_evicted"] += len(evicted)
-    expect_events(run, "REMOVED", evicted)
 
     def lost(difference: Difference) -> str | None:
         if difference.aspect == "residency" and difference.actual == "MISS":
@@ -175,7 +173,6 @@ def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
             state.slots.pop(key, None)
     state.totals["blocks_stored" if op.success else "blocks_failed"] += len(done)
     state.totals["stale_completions"] += stale
-    expect_events(run, "STORED" if op.success else "FAILED", done)
 
     def changed(difference: Difference) -> str | None:
         if difference.aspect in ("residency", "pins") and difference.key not in done:

@@ -173,6 +173,12 @@ class Insert(OnePolicyKey):
     idle: bool = False
     request: str = ""
 
+    def simpler(self) -> Iterator[Operation]:
+        """The block idle at once, or inserted for no request."""
+        yield from super().simpler()
+        if not self.idle:
+            yield replace(self, idle=True)
+
 
 @dataclass(frozen=True)
 class FinishStore(OnePolicyKey):

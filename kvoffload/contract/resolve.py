@@ -23,28 +23,34 @@ class TargetError(Exception):
     """The target cannot be checked; the message says why and what to do."""
 
 
-def resolve(text: str, order: str | None = None) -> Target:
+def resolve(text: str, order: str | None = None, **arguments: object) -> Target:
     """Import what ``MODULE:NAME`` names and find out what it is, by making one for two blocks.
 
-    NAME is a class or a factory that takes a number of blocks; if it takes ``enable_events``, it is given ``True``.
+    Args:
+        text: NAME is a class or a factory that takes a number of blocks; if it takes ``enable_events``, it is given
+            ``True``.
+        order: the order that it declares.
+        arguments: what else to make it with.
 
     Raises:
         TargetError: if it cannot be imported or made, or is neither a policy nor a manager.
     """
     make = _imported(text)
-    arguments = ", enable_events=True" if _takes_events(make) else ""
+    if _takes_events(make):
+        arguments = {"enable_events": True, **arguments}
+    written = "".join(f", {name}={value!r}" for name, value in arguments.items())
 
     def make_one(capacity: int) -> Any:
-        return make(capacity, enable_events=True) if arguments else make(capacity)
+        return make(capacity, **arguments)
 
     try:
         made = make_one(2)
     except Exception as exception:
         raise TargetError(
-            f"{text} raised {type(exception).__name__} when it was called with one argument, 2 (blocks): {exception}. "
-            "Name a class or a factory that takes a number of blocks and needs nothing else."
+            f"{text} raised {type(exception).__name__} when it was called with (2{written}), for two blocks: "
+            f"{exception}. Name a class or a factory that takes a number of blocks and needs nothing else."
         ) from exception
-    return Target(_subject(text, made), make_one, order, text, arguments)
+    return Target(_subject(text, made), make_one, order, text, written)
 
 
 def _imported(text: str) -> Callable[..., Any]:

@@ -90,9 +90,9 @@ class Report:
             + (f"{len(self.broken)} of {num} clauses broken" if self.broken else f"{num} clauses"),
             f"  looked at {self.examples} histories, {self.operations.total()} calls in {self.seconds:.1f} s: {calls}",
         ]
-        if self.never:
+        if self.verdict is Verdict.INCONCLUSIVE:
             lines.append(f"  never came up: {', '.join(self.never)}")
-        else:
+        elif self.verdict is Verdict.KEPT:
             least = min(self.situations.values())
             lines.append(f"  came up, each at least {least} times: {len(self.situations)} situations")
         if self.not_claimed:

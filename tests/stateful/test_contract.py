@@ -1,55 +1,97 @@
-"""Our manager and our policy keep every clause of the contract: one search each, one test per clause."""
+"""Our manager and our policies keep every clause of the contract: one search each, one test per clause."""
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
 
-from kvoffload import CPUOffloadingManager, LRUCachePolicy
+from kvoffload import CPUOffloadingManager
 from kvoffload.contract import Clause, Report, Verdict, check_manager, check_policy
 from kvoffload.contract.clauses import clauses_for
+from kvoffload.policies.factory import CachePolicyFactory
+from tests.stateful.parallel import SideBySide
+
+POLICIES = ("lru", "arc", "slru", "s3fifo", "lfu", "fifo")
+THRESHOLD, TRACKER = 2, 3
 
 
-@cache
-def policy_report() -> Report:
-    return check_policy(
-        LRUCachePolicy,
-        order="lru",
-        capabilities=("scales",),
+def check_our_policy(name: str) -> Report:
+    make = CachePolicyFactory.get_cache_policy_cls(name)
+    return check_policy(make, order=name, capabilities=("scales",), budget=settings(), name=class_of(name))
+
+
+def class_of(name: str) -> str:
+    return ":".join(CachePolicyFactory._registry[name])
+
+
+def check_our_manager(policy: str) -> Report:
+    return check_manager(
+        lambda num_blocks: CPUOffloadingManager(num_blocks, cache_policy=policy, enable_events=True),
+        order=policy,
         budget=settings(),
-        name="kvoffload:LRUCachePolicy",
+        name="kvoffload:CPUOffloadingManager",
+        arguments=f', cache_policy="{policy}", enable_events=True',
     )
 
 
-@cache
-def manager_report() -> Report:
+def check_our_admission() -> Report:
     return check_manager(
-        lambda num_blocks: CPUOffloadingManager(num_blocks, enable_events=True),
+        lambda num_blocks: CPUOffloadingManager(
+            num_blocks, enable_events=True, store_threshold=THRESHOLD, max_tracker_size=TRACKER
+        ),
         order="lru",
         budget=settings(),
         name="kvoffload:CPUOffloadingManager",
-        arguments=", enable_events=True",
+        arguments=f", enable_events=True, store_threshold={THRESHOLD}, max_tracker_size={TRACKER}",
+        store_threshold=THRESHOLD,
+        max_tracker_size=TRACKER,
     )
 
 
-def expect_kept(clause: Clause, report: Report) -> None:
-    if clause.id in report.broken:
-        pytest.fail(str(report.broken[clause.id]), pytrace=False)
-    assert clause in report.clauses and clause.id not in report.not_claimed
+SUBJECTS: dict[str, Callable[[], Report]] = {
+    **{f"policy-{name}": partial(check_our_policy, name) for name in POLICIES},
+    **{f"manager-{name}": partial(check_our_manager, name) for name in POLICIES},
+    "manager-admission": check_our_admission,
+}
+CLAUSES = [
+    *((f"policy-{name}", clause) for name in POLICIES for clause in clauses_for("policy", name)),
+    *((f"manager-{name}", clause) for name in POLICIES for clause in clauses_for("manager", name)),
+    *(("manager-admission", clause) for clause in clauses_for("manager", "lru", admission=True)),
+]
 
 
-@pytest.mark.parametrize("clause", clauses_for("policy", "lru"), ids=lambda clause: clause.id)
-def test_lru_policy(clause: Clause) -> None:
-    expect_kept(clause, policy_report())
+class Findings(NamedTuple):
+    """What is left of a report when it comes from another process."""
+
+    broken: dict[str, str]
+    kept: frozenset[str]
+    never: tuple[str, ...]
 
 
-@pytest.mark.parametrize("clause", clauses_for("manager", "lru"), ids=lambda clause: clause.id)
-def test_manager(clause: Clause) -> None:
-    expect_kept(clause, manager_report())
+def check(subject: str) -> Findings:
+    report = SUBJECTS[subject]()
+    broken = {id: str(violation) for id, violation in report.broken.items()}
+    kept = {clause.id for clause in report.clauses} - broken.keys() - set(report.not_claimed)
+    return Findings(broken, frozenset(kept), report.never if report.verdict is Verdict.INCONCLUSIVE else ())
 
 
-@pytest.mark.parametrize("report", [policy_report, manager_report], ids=["lru_policy", "manager"])
-def test_every_call_and_situation_came_up(report: Callable[[], Report]) -> None:
-    found = report()
-    assert found.verdict != Verdict.INCONCLUSIVE, f"never came up: {', '.join(found.never)}"
+@pytest.fixture(scope="module")
+def findings(request: pytest.FixtureRequest) -> Iterator[SideBySide[str, Findings]]:
+    wanted = [item.callspec.params.get("subject") for item in request.session.items if hasattr(item, "callspec")]
+    checks = SideBySide(check, [subject for subject in wanted if subject in SUBJECTS])
+    yield checks
+    checks.close()
+
+
+@pytest.mark.parametrize(("subject", "clause"), CLAUSES, ids=[f"{subject}-{clause.id}" for subject, clause in CLAUSES])
+def test_clause(subject: str, clause: Clause, findings: SideBySide[str, Findings]) -> None:
+    if clause.id in findings[subject].broken:
+        pytest.fail(findings[subject].broken[clause.id], pytrace=False)
+    assert clause.id in findings[subject].kept
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_call_and_situation_came_up(subject: str, findings: SideBySide[str, Findings]) -> None:
+    assert not findings[subject].never, "the run is inconclusive: some calls or situations never came up"

@@ -1,0 +1,113 @@
+"""``kvoffload check``: its verdicts, its errors, its exit codes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kvoffload.cli import app
+
+BROKEN = """
+from kvoffload import LRUCachePolicy
+
+class Broken(LRUCachePolicy):
+    def mark_non_evictable(self, key):
+        pass
+
+class NeedsMore(LRUCachePolicy):
+    def __init__(self, capacity, more):
+        super().__init__(capacity)
+
+value = 7
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a user's module, from which the command is run."""
+    (tmp_path / "users_policies.py").write_text(BROKEN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def checked(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["check", *arguments])
+
+
+def test_a_kept_contract_is_exit_code_0() -> None:
+    result = checked("kvoffload:LRUCachePolicy", "--order", "lru", "--capability", "scales")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("KEPT: kvoffload:LRUCachePolicy, policy contract 1, order lru: 14 clauses\n")
+
+
+def test_a_broken_clause_is_exit_code_1_and_a_program_that_shows_it(folder: Path) -> None:
+    result = checked("users_policies:Broken", "--order", "lru")
+    assert result.exit_code == 1
+    assert result.stdout.startswith(
+        """\
+evictable-exact: the evictable list holds the idle keys, each once
+
+  from kvoffload.contract import BlockStatus, keys
+  from users_policies import Broken
+  a, = keys("a")
+  policy = Broken(1)
+  a_block = BlockStatus(0, ref_cnt=0); policy.insert(a, a_block)
+  a_block.ref_cnt += 1; policy.mark_non_evictable(a)
+
+  expected  []
+  actual    [a]
+  why       these are idle; the policy's list, or what it evicts one by one, says otherwise
+
+BROKEN: users_policies:Broken, policy contract 1, order lru: 1 of 13 clauses broken
+"""
+    )
+
+
+def test_the_program_of_a_violation_runs(folder: Path) -> None:
+    shown = checked("users_policies:Broken").stdout.split("\n\n")[1]
+    program = re.sub("^  ", "", shown, flags=re.MULTILINE)
+    names: dict[str, object] = {}
+    exec(program + "\nshown = list(policy.evictable_blocks) == [a]", names)
+    assert names["shown"] is True
+
+
+def test_too_short_a_look_is_exit_code_3_and_says_what_never_came_up() -> None:
+    result = checked("kvoffload:CPUOffloadingManager", "--histories", "1", "--steps", "1")
+    assert result.exit_code == 3
+    assert "INCONCLUSIVE: " in result.stdout and "  never came up: " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("LRUCachePolicy", "the target is 'LRUCachePolicy'; name it as MODULE:CLASS"),
+        ("no_such_module:X", "no_such_module cannot be imported: ModuleNotFoundError"),
+        ("kvoffload:LRUCachePolice", "kvoffload has no LRUCachePolice; it has LRUCachePolicy"),
+        ("users_policies:value", "users_policies:value is int; name a class"),
+        ("users_policies:NeedsMore", "users_policies:NeedsMore raised TypeError when it was called with (2)"),
+        ("kvoffload:BlockStatus", "which is no policy and no manager. To be a policy it lacks get, insert"),
+    ],
+)
+def test_what_cannot_be_checked_is_exit_code_2_and_a_sentence(folder: Path, target: str, sentence: str) -> None:
+    result = checked(target)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("kvoffload check: ") and sentence in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--order", "belady"], "order is 'belady'; known are lru, arc"),
+        (["--capability", "flies"], "the capability is 'flies'; known are scales"),
+    ],
+)
+def test_an_unknown_declaration_is_exit_code_2_and_lists_the_known_ones(options: list[str], sentence: str) -> None:
+    result = checked("kvoffload:LRUCachePolicy", *options)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def test_the_same_check_gives_the_same_text() -> None:
+    first, second = (re.sub(r"in [\d.]+ s", "", checked("kvoffload:LRUCachePolicy").stdout) for _ in range(2))
+    assert first == second
