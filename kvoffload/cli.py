@@ -45,7 +45,12 @@ def check(
         int, typer.Option(min=1, help="The max_tracker_size that goes with it; small, so that it overflows.")
     ] = 3,
     histories: Annotated[
-        int | None, typer.Option(min=1, help="How many histories to try; 300 unless given.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many histories to choose with care, after three times as many by the dice; 100 unless given.",
+            show_default=False,
+        ),
     ] = None,
     steps: Annotated[
         int | None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -76,11 +76,13 @@ class Watch:
         quiet: ids of clauses that another run reports: a history in which one of them breaks ends there.
         operations: how often each operation was carried out.
         situations: how often each named situation came up.
+        violation: the first one that was raised.
     """
 
     quiet: Container[str] = ()
     operations: Counter[str] = field(default_factory=Counter)
     situations: Counter[str] = field(default_factory=Counter)
+    violation: ContractViolation | None = None
 
 
 class Lockstep(ABC):
@@ -115,8 +117,7 @@ class Lockstep(ABC):
         self.watch.operations[type(op).__name__] += 1
         self.history.append(Step(op))
         self.num_calls += 1
-        with suppress(EndedQuietlyError):
-            self._judge(op)
+        self._watched(lambda: self._judge(op))
 
     def saw(self, *situations: str) -> None:
         """Count situations that came up."""
@@ -146,12 +147,25 @@ class Lockstep(ABC):
         outcome = self.history[-1].outcome
         return outcome.raised if outcome else None
 
-    def finish(self) -> None:  # noqa: B027 - an empty default, not a forgotten abstract
+    def finish(self) -> None:
         """The history is over: judge what only a whole history shows.
 
         Raises:
             ContractViolation: if it breaks a clause.
         """
+        if not self.over:
+            self._watched(self._judge_whole)
+
+    def _watched(self, judge: Callable[[], None]) -> None:
+        try:
+            with suppress(EndedQuietlyError):
+                judge()
+        except ContractViolation as violation:
+            self.watch.violation = self.watch.violation or violation
+            raise
+
+    def _judge_whole(self) -> None:  # noqa: B027 - an empty default, not a forgotten abstract
+        """Judge what only a whole history shows."""
 
     @abstractmethod
     def _makes_sense(self, op: Operation) -> bool:

@@ -1,18 +1,19 @@
 """Hypothesis state machines: they choose the next operation and judge nothing.
 
-The biases, with what they were chosen by (examples until the seeded bug named is found, median of 20 seeds; see
-``tests/stateful/seeded``): pools of at most 5 blocks over 6 keys; a rule that stores and completes in one step; loads
-that draw from the ready keys; a rule that touches what was evicted; rare resets.
+What they choose is biased: pools of at most 5 blocks over 6 keys; stores and loads that complete in one step; loads
+that draw from the ready keys; touches of what is resident and of what was evicted; rare resets; at the end, evictions
+that show the whole order. ``python -m tests.stateful.seeded`` shows what that finds, and after how many histories.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.manager_lockstep import ManagerLockstep
@@ -24,23 +25,68 @@ from kvoffload_spec import tier as spec
 KEYS = ops.keys("abcdef")
 _DICE = random.Random(0)
 
-capacities = st.sampled_from((3, 2, 4, 1, 5, 0))
-key_names = st.sampled_from(KEYS)
-key_lists = st.sampled_from(
-    [tuple(_DICE.choices(KEYS, k=k)) for k, times in ((1, 50), (2, 60), (3, 40), (4, 20)) for _ in range(times)]
-    + [()] * 4
+# What arguments are drawn from; a value that stands there several times is as many times as likely.
+CAPACITIES = (3, 2, 4, 1, 5, 0)
+# Up to four keys, some with repeats; lists that Hypothesis draws key by key are mostly empty or short.
+KEY_LISTS: tuple[Keys, ...] = (
+    *(tuple(_DICE.choices(KEYS, k=k)) for k, times in ((1, 50), (2, 60), (3, 40), (4, 20)) for _ in range(times)),
+    *[()] * 4,
 )
-"""Lists of up to four keys, some with repeats, drawn in one step: lists drawn key by key are mostly empty or short."""
-picks = st.sampled_from(range(64))
-requests = st.sampled_from(("", "r1", "r2"))
-one_in_four = st.sampled_from((False, False, False, True))
-one_in_twelve = st.sampled_from((False,) * 11 + (True,))
-faults = st.tuples(
-    st.sampled_from(("insert", "remove", "evict", "mark_evictable", "mark_non_evictable", "touch", "clear", "get")),
-    st.integers(0, 2),
-    st.booleans(),
-    st.sampled_from((False, False, True)),
+PICKS = tuple(range(64))
+REQUESTS = ("", "r1", "r2")
+EITHER = (False, True)
+ONE_IN_FOUR = (False, False, False, True)
+ONE_IN_TWELVE = (False,) * 11 + (True,)
+FAULTS = tuple(
+    itertools.product(
+        ("insert", "remove", "evict", "mark_evictable", "mark_non_evictable", "touch", "clear", "get"),
+        range(3),
+        EITHER,
+        (False, False, True),
+    )
 )
+CALLS_IN_A_WALK = 20
+
+Method = TypeVar("Method", bound=Callable[..., None])
+
+
+def choice(**pools: Sequence[Any]) -> Callable[[Method], Method]:
+    """Make a method a rule, whose arguments are drawn from these pools; a walk calls it as well."""
+
+    def add(method: Method) -> Method:
+        strategies: dict[str, Any] = {name: st.sampled_from(pool) for name, pool in pools.items()}
+        chosen: Any = cast(Any, rule)(**strategies)(method)
+        chosen.pools = pools
+        return cast(Method, chosen)
+
+    return add
+
+
+class Machine(RuleBasedStateMachine):
+    """A machine with one more rule, which makes many choices at once."""
+
+    @rule(number=st.integers(0, 2**32 - 1))
+    def walk(self, number: int) -> None:
+        """Twenty choices by the dice: what Hypothesis draws one by one takes longer than the calls that are chosen."""
+        dice = random.Random(number)
+        methods = [method for name in dir(type(self)) if hasattr(method := getattr(self, name), "pools")]
+        for _ in range(CALLS_IN_A_WALK):
+            method = dice.choice(methods)
+            method(**{name: dice.choice(pool) for name, pool in method.pools.items()})
+
+    @classmethod
+    def walk_alone(cls, number: int) -> None:
+        """A whole history of a few walks, without Hypothesis."""
+        dice = random.Random(number)
+        machine = cls()
+        machine.begin(dice)
+        for _ in range(dice.randint(1, 4)):
+            machine.walk(dice.getrandbits(32))
+        machine.teardown()
+
+    def begin(self, dice: random.Random) -> None:
+        """Make the subject, with a capacity by the dice."""
+        raise NotImplementedError
 
 
 def some_of(keys: Keys, pick: int) -> Keys:
@@ -61,33 +107,53 @@ CHANGES: dict[str, tuple[Callable[[OffloadKey], ops.Operation], Callable[[int], 
 """What can happen to one resident block, and at which ref_cnt."""
 
 
-class PolicyMachine(RuleBasedStateMachine):
+class PolicyMachine(Machine):
     """Chooses calls on a policy."""
 
     start: ClassVar[Callable[[int], PolicyLockstep]]
 
-    @initialize(capacity=capacities)
+    @initialize(capacity=st.sampled_from(CAPACITIES))
     def make(self, capacity: int) -> None:
         """A policy is made for 0 to 5 blocks."""
         self.lockstep = type(self).start(capacity)
+
+    def begin(self, dice: random.Random) -> None:
+        """A policy for a few blocks."""
+        self.make(dice.choice(CAPACITIES))
 
     def _absent(self, pick: int) -> Keys:
         """One of the keys that are not resident, if there is any."""
         absent = [key for key in KEYS if key not in self.lockstep.blocks]
         return (absent[pick % len(absent)],) if absent else ()
 
-    @rule(pick=picks, idle=st.booleans(), request=requests)
+    @choice(pick=PICKS, idle=EITHER, request=REQUESTS)
     def insert(self, pick: int, idle: bool, request: str) -> None:
         """A block that is pending or already idle."""
         for key in self._absent(pick):
             self.lockstep.apply(ops.Insert(key, idle, request))
 
-    @rule(pick=picks, more=st.booleans())
-    def store(self, pick: int, more: bool) -> None:
-        """One or two blocks, each of which becomes idle in the next step."""
-        for key in self._absent(pick) + (self._absent(pick + 1) if more else ()):
-            self.lockstep.apply(ops.Insert(key))
-            self.lockstep.apply(ops.FinishStore(key))
+    @choice(pick=PICKS, more=(0, 1, 2), request=REQUESTS)
+    def store(self, pick: int, more: int, request: str) -> None:
+        """One to three blocks, each of which becomes idle in the next step; a full policy is asked to make room."""
+        for turn in range(1 + more):
+            for key in self._absent(pick + turn):
+                if len(self.lockstep.blocks) == self.lockstep.capacity:
+                    self.lockstep.apply(ops.Evict(1))
+                self.lockstep.apply(ops.Insert(key, request=request))
+                self.lockstep.apply(ops.FinishStore(key))
+
+    @choice(pick=PICKS)
+    def load(self, pick: int) -> None:
+        """One of the ready blocks, for one step."""
+        ready = sorted(key for key, block in self.lockstep.blocks.items() if block.ref_cnt >= 0)
+        if ready:
+            self.lockstep.apply(ops.Pin(ready[pick % len(ready)]))
+            self.lockstep.apply(ops.Unpin(ready[pick % len(ready)]))
+
+    @choice(pick=PICKS, request=REQUESTS)
+    def use(self, pick: int, request: str) -> None:
+        """Some of the resident blocks, touched for a request that may have used them before."""
+        self.lockstep.apply(ops.TouchPolicy(some_of(tuple(sorted(self.lockstep.blocks)), pick), request))
 
     def _change(self, kinds: tuple[str, str], pick: int) -> None:
         """The first of these changes that can happen to a block happens to one."""
@@ -97,54 +163,61 @@ class PolicyMachine(RuleBasedStateMachine):
                 self.lockstep.apply(operation(keys[pick % len(keys)]))
                 return
 
-    @rule(pick=picks, pin=st.booleans())
+    @choice(pick=PICKS, pin=EITHER)
     def pin_or_unpin(self, pick: int, pin: bool) -> None:
         """One of the ready blocks."""
         self._change(("pin", "unpin") if pin else ("unpin", "pin"), pick)
 
-    @rule(pick=picks, finish=st.booleans())
+    @choice(pick=PICKS, finish=EITHER)
     def finish_or_remove(self, pick: int, finish: bool) -> None:
         """One of the pending blocks, or one of those that are not pinned."""
         self._change(("finish", "pin") if finish else ("remove", "finish"), pick)
 
-    @rule(keys=key_lists, request=requests)
+    @choice(keys=KEY_LISTS, request=REQUESTS)
     def touch(self, keys: Keys, request: str) -> None:
         """Any keys, repeats included, for a request that may have used them before."""
         self.lockstep.apply(ops.TouchPolicy(keys, request))
 
-    @rule(pick=picks)
+    @choice(pick=PICKS)
     def touch_evicted(self, pick: int) -> None:
         """Keys that were evicted: what ghosts are remembered of."""
         if evicted := tuple(sorted(self.lockstep.evicted)):
             self.lockstep.apply(ops.TouchPolicy(some_of(evicted, pick)))
 
-    @rule(n=st.sampled_from((1, 2, 1, 3, -1, 1, -2, 2, 0)), protected=key_lists, pick=picks, idle_only=st.booleans())
+    @choice(
+        n=(1, 2, 1, 1, 3, 1, -1, 2, 1, -2, 1, 0),
+        protected=KEY_LISTS,
+        pick=PICKS,
+        idle_only=EITHER,
+    )
     def evict(self, n: int, protected: Keys, pick: int, idle_only: bool) -> None:
         """A few blocks, or (below 0) all idle ones or one more; protected are any keys, or some of the idle ones."""
         idle = tuple(sorted(self.lockstep.residents.idle))
         protected = some_of(idle, 32 + pick % 32) if idle_only else protected
         self.lockstep.apply(ops.Evict(n if n >= 0 else len(idle) - 1 - n, protected if n >= 0 else ()))
 
-    @rule(key=key_names, clear=one_in_twelve)
+    @choice(key=KEYS, clear=ONE_IN_TWELVE)
     def get_or_clear(self, key: OffloadKey, clear: bool) -> None:
         """Rarely a clear: it throws away what the other rules have built."""
         self.lockstep.apply(ops.Clear() if clear else ops.Get(key))
 
     def teardown(self) -> None:
-        """The history is over."""
+        """The history ends with the idle blocks evicted one by one, which shows the whole order."""
         if hasattr(self, "lockstep"):
+            for _ in self.lockstep.residents.idle:
+                self.lockstep.apply(ops.Evict(1))
             self.lockstep.finish()
 
 
 Transfer: TypeAlias = tuple[int, Keys]
 
 
-class ManagerMachine(RuleBasedStateMachine):
+class ManagerMachine(Machine):
     """Chooses calls on a manager."""
 
     start: ClassVar[Callable[[int], ManagerLockstep]]
 
-    @initialize(capacity=capacities, fault=faults)
+    @initialize(capacity=st.sampled_from(CAPACITIES), fault=st.sampled_from(FAULTS))
     def make(self, capacity: int, fault: tuple[str, int, bool, bool]) -> None:
         """A manager is made for 0 to 5 blocks; the fault in its policy comes last, since nothing is judged after it."""
         self.lockstep = type(self).start(capacity)
@@ -152,6 +225,10 @@ class ManagerMachine(RuleBasedStateMachine):
         self.stores: list[Transfer] = []
         self.loads: list[Transfer] = []
         self.num_transfers = 0
+
+    def begin(self, dice: random.Random) -> None:
+        """A manager of a few blocks, with a fault to come."""
+        self.make(dice.choice(CAPACITIES), dice.choice(FAULTS))
 
     def _next_transfer(self) -> int:
         self.num_transfers += 1
@@ -170,35 +247,33 @@ class ManagerMachine(RuleBasedStateMachine):
     def _ready(self) -> Keys:
         return tuple(sorted(spec.ready(self.lockstep.state.tier)))
 
-    @rule(keys=key_lists, success=one_in_twelve.map(lambda failure: not failure), request=requests)
+    @choice(keys=KEY_LISTS, success=(True,) * 11 + (False,), request=REQUESTS)
     def store(self, keys: Keys, success: bool, request: str = "") -> None:
         """A store that completes in the next step, and mostly succeeds."""
         op = self._prepare_store(keys, request=request)
         self.lockstep.apply(op)
         self.lockstep.apply(ops.CompleteStore(keys, success, op.transfer))
 
-    @rule(keys=key_lists, one_shot=st.booleans())
+    @choice(keys=KEY_LISTS, one_shot=EITHER)
     def prepare_store(self, keys: Keys, one_shot: bool) -> None:
         """Any keys: new, resident, pending, evicted before, repeated, none."""
         self.lockstep.apply(self._prepare_store(keys, one_shot))
 
-    @precondition(lambda self: self.stores)
-    @rule(which=picks, pick=picks, failure=one_in_four, one_shot=st.booleans(), stale=one_in_twelve)
+    @choice(which=PICKS, pick=PICKS, failure=ONE_IN_FOUR, one_shot=EITHER, stale=ONE_IN_TWELVE)
     def complete_store(self, which: int, pick: int, failure: bool, one_shot: bool, stale: bool) -> None:
         """All or a part of a store, in any order; mostly of one that is outstanding."""
         outstanding = {transfer for transfer, _ in self.lockstep.state.transfers.writes}
         transfer, keys = self._one_of(self.stores, outstanding, which, stale)
         self.lockstep.apply(ops.CompleteStore(some_of(keys, pick), not failure, transfer, one_shot))
 
-    @precondition(lambda self: self._ready())
-    @rule(pick=picks, again=one_in_twelve, one_shot=st.booleans())
+    @choice(pick=PICKS, again=ONE_IN_TWELVE, one_shot=EITHER)
     def prepare_load(self, pick: int, again: bool, one_shot: bool) -> None:
         """Ready keys, now and then with a repeat."""
-        keys = some_of(self._ready(), pick)
-        self.lockstep.apply(self._prepare_load(keys + keys[:1] if again else keys, one_shot))
+        if self._ready():
+            keys = some_of(self._ready(), pick)
+            self.lockstep.apply(self._prepare_load(keys + keys[:1] if again else keys, one_shot))
 
-    @precondition(lambda self: self.loads)
-    @rule(which=picks, pick=picks, keyed=one_in_four, others=one_in_twelve, one_shot=st.booleans(), stale=one_in_four)
+    @choice(which=PICKS, pick=PICKS, keyed=ONE_IN_FOUR, others=ONE_IN_TWELVE, one_shot=EITHER, stale=ONE_IN_FOUR)
     def complete_load(self, which: int, pick: int, keyed: bool, others: bool, one_shot: bool, stale: bool) -> None:
         """All or a part of a load, in any order, mostly by its id and of one that is outstanding; rarely other keys."""
         outstanding = {transfer for transfer, _ in self.lockstep.state.transfers.reads}
@@ -208,15 +283,15 @@ class ManagerMachine(RuleBasedStateMachine):
 
     @staticmethod
     def _one_of(transfers: list[Transfer], outstanding: set[int], which: int, stale: bool) -> Transfer:
-        choice = [transfer for transfer in transfers if (transfer[0] in outstanding) != stale] or transfers[-4:]
-        return choice[-1 - which % len(choice)]
+        some = [transfer for transfer in transfers if (transfer[0] in outstanding) != stale] or transfers[-4:]
+        return some[-1 - which % len(some)] if some else (0, ())
 
-    @rule(keys=key_lists, one_shot=st.booleans(), request=requests)
+    @choice(keys=KEY_LISTS, one_shot=EITHER, request=REQUESTS)
     def touch(self, keys: Keys, one_shot: bool, request: str) -> None:
         """Any keys, for a request that may have used them before."""
         self.lockstep.apply(ops.TouchKeys(keys, one_shot, request))
 
-    @rule(keys=key_lists, kind=st.sampled_from(("lookup", "events", "done", "failed", "load", "release")))
+    @choice(keys=KEY_LISTS, kind=("lookup", "events", "done", "failed", "load", "release"))
     def any_keys(self, keys: Keys, kind: str) -> None:
         """The calls that matter less often, with any keys and no transfer."""
         match kind:
@@ -232,15 +307,18 @@ class ManagerMachine(RuleBasedStateMachine):
             case _:
                 self.lockstep.apply(ops.CompleteStore(keys, kind == "done"))
 
-    @rule(reset=one_in_twelve)
+    @choice(reset=ONE_IN_TWELVE)
     def reset_cache(self, reset: bool) -> None:
         """Rarely: it throws away what the other rules have built."""
         if reset:
             self.lockstep.apply(ops.ResetCache())
 
     def teardown(self) -> None:
-        """The history ends with a drain of the events and a fault in the policy, now and then in a second life."""
+        """The history ends with evictions, a drain of the events and a fault, now and then in a second life."""
         if hasattr(self, "lockstep"):
+            # One new block after the other shows the order, as far as blocks are idle.
+            for key in spec.new_keys(self.lockstep.state.tier, KEYS):
+                self.lockstep.apply(self._prepare_store((key,)))
             self.lockstep.apply(ops.TakeEvents())
             method, nth, after, new_life = self.fault
             if new_life:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from kvoffload.contract import operations as ops
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
+from kvoffload_spec import tier as spec
 from kvoffload_spec.admission import offer
 
 if TYPE_CHECKING:
     from kvoffload.contract.manager_lockstep import ManagerLockstep
+    from kvoffload.contract.manager_state import ManagerState
 
 
 def judge_offer(run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKey, ...]) -> tuple[OffloadKey, ...]:
@@ -38,9 +40,24 @@ def judge_offer(run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKe
 def judge_admitted(
     run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], stored: tuple[OffloadKey, ...]
 ) -> None:
-    """What is stored has to be what was admitted; a key that was forgotten before makes it a matter of the tracker."""
-    threshold = run.state.admission.threshold
-    if threshold > 1 and set(stored) != set(admitted):
-        clause = "admission-bounded" if run.state.has_forgotten else "admission-counts"
-        why = f"a key has to be offered in {threshold} requests; {run.state.admission.most} keys are remembered"
-        run.broken(clause, f"store {listed(admitted)}", f"store {listed(stored)}", why)
+    """What is stored has to be what was admitted."""
+    if run.state.admission.threshold > 1 and set(stored) != set(admitted):
+        _wrong(run, f"store {listed(admitted)}", f"store {listed(stored)}")
+
+
+def judge_refused(run: ManagerLockstep, op: ops.PrepareStore) -> None:
+    """A store that would have to be refused with every key let in was refused for letting in too many."""
+    tier = run.state.tier
+    if run.state.admission.threshold > 1 and spec.refuses(tier, spec.new_keys(tier, op.keys), op.keys):
+        _wrong(run, "fewer keys let in, and so no refusal", "None")
+
+
+def _wrong(run: ManagerLockstep, expected: str, actual: str) -> None:
+    admission = run.state.admission
+    why = f"a key has to be offered in {admission.threshold} requests; {admission.most} keys are remembered"
+    run.broken(clause_of_admission(run.state), expected, actual, why)
+
+
+def clause_of_admission(state: ManagerState) -> str:
+    """The clause that wrong admission breaks; a key forgotten since the last reset makes it a matter of the tracker."""
+    return "admission-bounded" if state.has_forgotten else "admission-counts"

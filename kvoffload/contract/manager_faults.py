@@ -41,7 +41,7 @@ def _judge_without_fault(run: ManagerLockstep, call: ops.Operation) -> None:
     other = run.anew()
     lookups = [ops.Lookup(key) for key in run.state.known]
     try:
-        for op in (*(step.op for step in tuple(run.history)[:-1]), call, *lookups, ops.TakeEvents()):
+        for op in (*(step.op for step in tuple(run.history)[:-1]), *lookups, call, *lookups, ops.TakeEvents()):
             other.apply(op)
     except ContractViolation as violation:
         if violation.clause.id in run.watch.quiet:

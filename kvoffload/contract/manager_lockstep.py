@@ -9,6 +9,7 @@ from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import ASPECTS, Aspect, Difference, blame_all, shown
 from kvoffload.contract.drivers import ManagerDriver, Outcome
 from kvoffload.contract.lockstep import Lockstep, Watch
+from kvoffload.contract.manager_admission import clause_of_admission
 from kvoffload.contract.manager_events import judge_take_events
 from kvoffload.contract.manager_faults import judge_fault
 from kvoffload.contract.manager_loads import judge_complete_load, judge_prepare_load
@@ -127,6 +128,8 @@ class ManagerLockstep(Lockstep):
         keys = self.state.known if self.thorough else dict.fromkeys(keys)
         for difference in self.state.differences(self.driver, self.view, keys, self.thorough):
             id = blame_one(difference) or blame.get(difference.aspect) or ASPECTS[difference.aspect]
+            if difference.expected.startswith("blocks_skipped "):
+                id = clause_of_admission(self.state)
             self.broken(id, difference.expected, difference.actual, difference.why)
 
     def compare_residents(self) -> None:

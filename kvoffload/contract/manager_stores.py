@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys
 from kvoffload.contract.drivers import Stored
-from kvoffload.contract.manager_admission import judge_admitted, judge_offer
+from kvoffload.contract.manager_admission import judge_admitted, judge_offer, judge_refused
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -61,6 +61,7 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
         _judge_accepted(run, offer, outcome.value)
         return
     if not offer.is_refused:
+        judge_refused(run, op)
         run.broken("store-refusal", offer.allowed, "None", f"it lacks {offer.need} blocks")
     if is_hopeless and evict_calls:
         why = f"it lacks {offer.need} blocks and {len(tier.idle)} are idle"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.drivers import Outcome, PolicyDriver
-from kvoffload.contract.lockstep import EndedQuietlyError, Lockstep, Watch, eviction_order, shown_evictable
+from kvoffload.contract.lockstep import Lockstep, Watch, eviction_order, shown_evictable
 from kvoffload.contract.orders import start_order
 from kvoffload.contract.program import Step
 from kvoffload.contract.report import listed
@@ -253,13 +252,8 @@ class PolicyLockstep(Lockstep):
             why = "these are idle; the policy's list, or what it evicts one by one, says otherwise"
             self.broken(if_list, listed(idle), listed(evictable), why)
 
-    def finish(self) -> None:
+    def _judge_whole(self) -> None:
         """Give the same calls to a new policy: it has to choose the same victims."""
-        if not self.over:
-            with suppress(EndedQuietlyError):
-                self._judge_again()
-
-    def _judge_again(self) -> None:
         other = PolicyDriver(self._make(self.capacity))
         for step in tuple(self.history):
             again = other.perform(step.op)

@@ -9,8 +9,9 @@ from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
-MOST_USES = 3
-USES_TO_MOVE = 2
+# Both as in the paper. Moving after one use is better here and worse there: on the Mooncake conversation trace it hits
+# 19.5 % of the blocks instead of 19.1 % with a capacity of 9,140 blocks, and 30.8 % instead of 32.8 % with 36,558.
+MOST_USES, USES_TO_MOVE = 3, 2
 
 
 class S3FIFOCachePolicy(CachePolicy):
@@ -41,17 +42,14 @@ class S3FIFOCachePolicy(CachePolicy):
 
     Args:
         cache_capacity: the most blocks that will be resident at a time.
-        small_share: how much of the capacity small should hold, 0 to 1 or a ``ValueError``; rounded down to
-            blocks, but at least 1.
+        small_share: how much of the capacity is small's share, 0 to 1 or a ``ValueError``; in whole blocks, at least 1.
 
     Attributes:
         blocks: every resident block by key.
         evictable_blocks: the idle ones, in no order.
         small: the resident keys that belong to small; the others belong to main.
-        small_queue: those that have been idle and were not passed over since, the next to have its turn first.
-        main_queue: the same of main.
-        uses: the use count of each resident key, 0 to 3.
-        used_by: the request that used it last.
+        small_queue, main_queue: those of either that have been idle and were not passed over since, next turn first.
+        uses, used_by: the use count of each resident key, and the request that used it last.
         ghosts: what left from small, oldest first.
         most_small: small's share, in blocks.
     """

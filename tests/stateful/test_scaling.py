@@ -55,10 +55,11 @@ def assert_same(costs_by_size: dict[int, list[Cost]]) -> None:
     assert max(peaks.values()) - min(peaks.values()) <= SLACK_BYTES, peaks
 
 
-def test_store_that_evicts_costs_the_same_at_every_size_idle_or_half_pinned() -> None:
-    costs = {size: store_costs(full_manager(size), size, BATCH) for size in SIZES}
-    costs |= {-size: store_costs(full_manager(size, size // 2), size, BATCH) for size in SIZES}
-    assert_same(costs)
+@pytest.mark.parametrize("policy", ["lru", "arc", "slru", "lfu"])
+@pytest.mark.parametrize("share_pinned", [0, 0.5], ids=["idle", "half_pinned"])
+def test_store_that_evicts_costs_the_same_at_every_size(policy: str, share_pinned: float) -> None:
+    managers = {size: full_manager(size, int(size * share_pinned), policy) for size in SIZES}
+    assert_same({size: store_costs(manager, size, BATCH) for size, manager in managers.items()})
 
 
 def test_guarded_refusal_costs_the_same_at_every_size() -> None:

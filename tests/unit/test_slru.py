@@ -98,6 +98,14 @@ def test_pinned_blocks_that_are_used_again_may_exceed_the_share_until_they_are_i
     assert segments(policy) == ([c, b], [a])
 
 
+def test_a_pinned_block_that_is_used_again_sends_an_idle_one_back() -> None:
+    policy = holding(a, b, c, capacity=4, protected_share=0.25)
+    policy.touch([a])
+    pin(policy, b)
+    policy.touch([b])
+    assert segments(policy) == ([c, a], [])
+
+
 def test_a_block_that_joins_only_pinned_ones_beyond_the_share_goes_back_at_once() -> None:
     policy = holding(a, b, c, capacity=4, protected_share=0.25)
     pin(policy, a)
@@ -117,6 +125,15 @@ def test_a_request_that_touches_again_what_it_used_last_changes_nothing() -> Non
     policy.touch([a, b], second)
     policy.touch([b], second)
     assert segments(policy) == ([], [b, a])
+
+
+def test_a_block_that_was_sent_back_is_still_the_one_that_its_request_used_last() -> None:
+    request = ReqContext("request")
+    policy = holding(a, b, c, capacity=4, protected_share=0.25)
+    policy.touch([a], request)
+    policy.touch([b])
+    policy.touch([a], request)
+    assert segments(policy) == ([c, a], [b])
 
 
 def test_a_touch_of_a_pending_block_is_no_access() -> None:

@@ -1,0 +1,157 @@
+"""What a seeded bug is, how one is added to the catalogue, and how one is hunted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from hypothesis import settings
+
+from kvoffload import BlockStatus, CachePolicy, CPUOffloadingManager, LRUCachePolicy, OffloadKey
+from kvoffload.admission import AdmissionTracker
+from kvoffload.contract import check_policy
+from kvoffload.contract.clauses import Subject
+from kvoffload.contract.manager_lockstep import EVERY_KEY
+from kvoffload.contract.search import QUICK, Target, search
+from kvoffload_spec.admission import Admission
+
+PROBED = ("memory-bounded", "evict-scales")
+"""The clauses that a probe judges, and no history."""
+
+T = TypeVar("T", bound=type)
+
+
+@dataclass(frozen=True)
+class SeededBug:
+    """One bug put in on purpose.
+
+    Attributes:
+        name: what goes wrong, as the name of the class that does it.
+        clause: the clause that names it, and the only one that it breaks.
+        subject: whether it shows in a policy or in a manager.
+        make: makes the buggy thing for a capacity.
+        source: where such a bug was seen.
+        order: the order that it declares all the same, or ``None``.
+        admission: the model of its admission.
+    """
+
+    name: str
+    clause: str
+    subject: Subject
+    make: Callable[[int], Any]
+    source: str
+    order: str | None = "lru"
+    admission: Admission[OffloadKey] = EVERY_KEY
+
+    @property
+    def target(self) -> Target:
+        """What to search."""
+        return Target(self.subject, self.make, self.order, admission=self.admission)
+
+
+BUGS: list[SeededBug] = []
+
+
+def seeded(clause: str, source: str, order: str | None = "lru") -> Callable[[T], T]:
+    """Put the class into the catalogue."""
+
+    def add(cls: T) -> T:
+        is_policy = issubclass(cls, CachePolicy)
+        make = cls if is_policy else partial(cls, enable_events=True)
+        BUGS.append(SeededBug(cls.__name__, clause, "policy" if is_policy else "manager", make, source, order))
+        return cls
+
+    return add
+
+
+def seeded_in_manager(clause: str, source: str, order: str | None = "lru") -> Callable[[T], T]:
+    """Put our manager with this policy in it into the catalogue."""
+
+    def add(cls: T) -> T:
+        make = partial(CPUOffloadingManager, cache_policy=cls, enable_events=True)
+        BUGS.append(SeededBug(f"{cls.__name__}InManager", clause, "manager", make, source, order))
+        return cls
+
+    return add
+
+
+def seeded_admission(clause: str, source: str, size: int) -> Callable[[type[AdmissionTracker]], type[AdmissionTracker]]:
+    """Put our manager with this admission tracker, of so many keys, in it into the catalogue."""
+    threshold = 2
+
+    def add(cls: type[AdmissionTracker]) -> type[AdmissionTracker]:
+        def make(num_blocks: int) -> CPUOffloadingManager:
+            manager = CPUOffloadingManager(num_blocks, enable_events=True)
+            manager._admission = cls(threshold, size)
+            return manager
+
+        BUGS.append(SeededBug(cls.__name__, clause, "manager", make, source, admission=Admission(threshold, size)))
+        return cls
+
+    return add
+
+
+class Hunt(NamedTuple):
+    """How a hunt went: the clause that was seen broken first, after how many histories, in how many seconds."""
+
+    clause: str | None
+    examples: int
+    seconds: float
+
+
+def hunt(bug: SeededBug, budget: settings = QUICK, number: int | None = None) -> Hunt:
+    """Look for the bug without knowing it."""
+    began = time.perf_counter()
+    if bug.clause in PROBED:
+        few = settings(budget, max_examples=10)  # a probe comes after the search, and looks at one history of its own
+        report = check_policy(bug.make, order=bug.order, capabilities=("scales",), budget=few, seed=number)
+        return Hunt(next(iter(report.broken), None), 1, time.perf_counter() - began)
+    found = search(bug.target, budget=budget, number=number)
+    broken = None if found.violation is None else found.violation.clause.id
+    return Hunt(broken, found.examples, time.perf_counter() - began)
+
+
+class ChoosingPolicy(LRUCachePolicy):
+    """A policy that differs from LRU in whom it chooses; whom it has chosen is removed as it should be."""
+
+    def candidates(self, n: int, protected: Set[OffloadKey]) -> Iterator[OffloadKey]:
+        """The keys that may go, the next first."""
+        return (key for key in self.evictable_blocks if key not in protected)
+
+    def evict(self, n: int, protected: Set[OffloadKey]) -> list[tuple[OffloadKey, BlockStatus]] | None:
+        victims = [key for key, _ in zip(self.candidates(n, protected), range(n), strict=False)]
+        if len(victims) < n:
+            return None
+        pairs = [(key, self.blocks[key]) for key in victims]
+        for key in dict.fromkeys(victims):
+            self.remove(key)
+        return pairs
+
+
+class SeamedManager(CPUOffloadingManager):
+    """Our manager, with what several of its buggy subclasses ask for."""
+
+    def ref_cnt(self, key: OffloadKey) -> int:
+        """The block's ``ref_cnt``; -2 if there is none."""
+        block = self._policy.get(key)
+        return -2 if block is None else block.ref_cnt
+
+    def new_keys(self, keys: Iterable[OffloadKey]) -> list[OffloadKey]:
+        """The distinct keys that are not resident, in the order given."""
+        return [key for key in dict.fromkeys(keys) if self.ref_cnt(key) == -2]
+
+    def lacking(self, keys: Iterable[OffloadKey]) -> int:
+        """How many blocks a store of these keys has to evict; below 0 if some stay free."""
+        return len(self.new_keys(keys)) - self.num_free_blocks
+
+    def refuse(self, keys: Iterable[OffloadKey]) -> None:
+        """Count a store that is refused."""
+        self._counters.blocks_offered += len(self.new_keys(keys))
+        self._counters.stores_refused += 1
+
+    def is_stale(self, transfer_id: int | None) -> bool:
+        """Whether the named transfer is not outstanding."""
+        return transfer_id is not None and not self._transfers.is_outstanding(transfer_id)
