@@ -92,7 +92,6 @@ def _cost_of_eviction(make: Callable[[int], Any], size: int, pinned: bool) -> tu
         if pinned and block_id < size // 2:
             block.ref_cnt = 1
             policy.mark_non_evictable(key)
-    policy.evict(NUM_VICTIMS, set())  # what a first eviction sets up is not the cost of the next
     cost = cost_of(lambda: policy.evict(NUM_VICTIMS, set()))
     return max(cost.lines, 1), max(cost.peak_bytes, 8192)
 

@@ -23,22 +23,21 @@ class S3FIFOCachePolicy(CachePolicy):
       touched last changes nothing. Without a request's name every touch counts. An access raises the block's use count
       by 1, up to 3, and moves nothing.
     * A key that is stored belongs to small, one that was a ghost to main; its use count is 0. A block enters its queue
-      at the end when it becomes idle for the first time.
+      at the end when it becomes idle, and leaves it when a load pins it.
     * The victims of a batch are chosen one by one. The turn is small's while more blocks belong to it than its share,
       pending and pinned ones included, else main's; the other's where one has no idle unprotected block. It comes to
       the first such block of the queue. One of small with 2 uses or more goes to the end of main, with none; one of
       main with any goes to its end, with 1 less; and there is another turn. Any other is the victim.
     * What leaves from small becomes a ghost. There are at most as many as the capacity; the oldest go.
-    * A pinned block keeps its place for when it is idle again. If a turn finds it on the way, before the block that it
-      comes to or in a queue where it finds none, it is passed over: it leaves the queue, and enters it anew at the end
-      when it becomes idle. A protected block keeps its place and its uses.
+    * A protected block keeps its place and its uses.
 
     The paper knows no pins, batches or protected keys; in it a block enters its queue when it is stored, a move to main
-    may make main evict as well, and there are as many ghosts as main has blocks.
+    may make main evict as well, and there are as many ghosts as main has blocks. That a load renews a block's place in
+    its queue costs no hits (Mooncake conversation trace), and keeps pinned blocks out of the way of an eviction.
 
-    One ``evict`` costs O(n + protected keys), and O(1) for what others have paid for: a move to main, by the accesses
-    of the block, two at least, whose count it takes; a move within main, by one; to pass over a block, by the load that
-    pins it, once. It ends however many blocks are in use: a turn without a victim lowers the sum of the use counts.
+    One ``evict`` costs O(n + protected keys), and O(1) for what accesses have paid for: a move to main, by the two or
+    more whose count it takes, and a move within main, by one. It ends however many blocks are in use, since a turn
+    without a victim lowers the sum of the use counts.
 
     Args:
         cache_capacity: the most blocks that will be resident at a time.
@@ -48,7 +47,7 @@ class S3FIFOCachePolicy(CachePolicy):
         blocks: every resident block by key.
         evictable_blocks: the idle ones, in no order.
         small: the resident keys that belong to small; the others belong to main.
-        small_queue, main_queue: those of either that have been idle and were not passed over since, next turn first.
+        small_queue, main_queue: the idle ones of either, next turn first.
         uses, used_by: the use count of each resident key, and the request that used it last.
         ghosts: what left from small, oldest first.
         most_small: small's share, in blocks.
@@ -110,8 +109,6 @@ class S3FIFOCachePolicy(CachePolicy):
             from_small = self.small_queue and (len(self.small) > self.most_small or not self.main_queue)
             key, _ = (self.small_queue if from_small else self.main_queue).popitem(last=False)
             uses = self.uses[key]
-            if key not in self.evictable_blocks:  # pinned: passed over
-                continue
             if key in protected:
                 kept.append(key)
             elif uses >= (USES_TO_MOVE if from_small else 1):  # small -> main, or from its head to its end
@@ -139,14 +136,14 @@ class S3FIFOCachePolicy(CachePolicy):
 
     def mark_evictable(self, key: OffloadKey) -> None:
         self.evictable_blocks[key] = self.blocks[key]
-        self._queue_of(key).setdefault(key)
+        self._queue_of(key)[key] = None
 
     def mark_non_evictable(self, key: OffloadKey) -> None:
         self.evictable_blocks.pop(key, None)
+        self._queue_of(key).pop(key, None)
 
     def _queue_of(self, key: OffloadKey) -> OrderedDict[OffloadKey, None]:
         return self.small_queue if key in self.small else self.main_queue
 
     def __repr__(self) -> str:
-        sizes = f"small {len(self.small)} of {self.most_small}, ghosts {len(self.ghosts)}"
-        return f"S3FIFOCachePolicy({len(self.blocks)} of {self.cache_capacity} blocks; {sizes})"
+        return f"S3FIFOCachePolicy({len(self.blocks)} of {self.cache_capacity} blocks; small {len(self.small)})"

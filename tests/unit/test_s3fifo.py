@@ -122,30 +122,24 @@ def test_the_oldest_ghost_is_forgotten_when_there_are_more_than_the_capacity() -
     assert list(policy.ghosts) == [b, c]
 
 
-def test_a_pinned_block_has_its_place_again_when_it_is_idle() -> None:
-    policy = holding(main="abc")
+def test_a_pinned_block_is_in_no_queue() -> None:
+    policy = holding(small="a", main="bc")
+    pin(policy, a)
     pin(policy, b)
-    assert evicted(policy, 1) == [a]
-    unpin(policy, b)
-    assert queues(policy) == ([], [b, c])
+    assert queues(policy) == ([], [c])
 
 
-def test_a_pinned_block_that_was_passed_over_enters_its_queue_at_the_end() -> None:
+def test_a_block_that_is_idle_again_enters_its_queue_at_the_end() -> None:
     policy = holding(main="abc")
+    pin(policy, a)
+    unpin(policy, a)
+    assert queues(policy) == ([], [b, c, a])
+
+
+def test_a_pinned_block_of_small_still_belongs_to_it() -> None:
+    policy = holding(small="ab", main="c")
     pin(policy, a)
     assert evicted(policy, 1) == [b]
-    unpin(policy, a)
-    assert queues(policy) == ([], [c, a])
-
-
-def test_the_pinned_blocks_of_main_are_passed_over_when_it_is_asked_first_and_has_nothing_to_give() -> None:
-    policy = holding(small="c", main="ab")
-    pin(policy, a)
-    pin(policy, b)
-    assert evicted(policy, 1) == [c]
-    unpin(policy, b)
-    unpin(policy, a)
-    assert queues(policy) == ([], [b, a])
 
 
 def test_a_protected_block_keeps_its_place_and_its_uses() -> None:
@@ -181,5 +175,5 @@ def test_a_refused_evict_changes_nothing() -> None:
     use(policy, c, 1)
     pin(policy, b)
     assert evicted(policy, 3, d) is None
-    assert queues(policy) == ([a, b], [c, d])
+    assert queues(policy) == ([a], [c, d])
     assert policy.uses == {a: 2, b: 0, c: 1, d: 0}

@@ -17,12 +17,11 @@ class S3Fifo(Generic[K]):
         capacity: in blocks.
         small_share: how much of the capacity may belong to small before its keys go first; in blocks, rounded down, at
             least 1.
-        small: the keys of the small queue, the next to have its turn first.
-        main: the keys of the main queue, in the same order.
+        small: the idle keys of the small queue, the next to have its turn first.
+        main: the idle keys of the main queue, in the same order.
         ghosts: keys that left from small, oldest first.
-        of_small: the resident keys that belong to small: pending, passed over while pinned, or in its queue.
+        of_small: the resident keys that belong to small; the others belong to main.
         written: the resident keys that are no longer pending.
-        idle: those of them that may be evicted.
         uses: for each resident key, how often it was used since it was stored or came to main, less its turns there.
         used_by: for each resident key, the request that used it last; empty if unknown.
     """
@@ -34,7 +33,6 @@ class S3Fifo(Generic[K]):
     ghosts: tuple[K, ...] = ()
     of_small: frozenset[K] = frozenset()
     written: frozenset[K] = frozenset()
-    idle: frozenset[K] = frozenset()
     uses: Mapping[K, int] = field(default_factory=dict)
     used_by: Mapping[K, str] = field(default_factory=dict)
 
@@ -49,19 +47,18 @@ class S3Fifo(Generic[K]):
         )
 
     def mark_evictable(self, *keys: K) -> S3Fifo[K]:
-        """A key that has a place keeps it; any other enters its queue at the end, the last named last of all."""
-        new = _without(keys, frozenset(self.small + self.main))
+        """The keys enter their queue at the end, the last named last of all."""
         return replace(
             self,
-            small=self.small + tuple(key for key in new if key in self.of_small),
-            main=self.main + tuple(key for key in new if key not in self.of_small),
+            small=self.small + tuple(key for key in keys if key in self.of_small),
+            main=self.main + tuple(key for key in keys if key not in self.of_small),
             written=self.written.union(keys),
-            idle=self.idle.union(keys),
         )
 
     def mark_non_evictable(self, *keys: K) -> S3Fifo[K]:
-        """The keys keep their place and may not be evicted."""
-        return replace(self, idle=self.idle.difference(keys))
+        """The keys leave their queue; they still belong to small or main."""
+        gone = frozenset(keys)
+        return replace(self, small=_without(self.small, gone), main=_without(self.main, gone))
 
     def touch(self, keys: Iterable[K], request: str = "") -> S3Fifo[K]:
         """A written key that another request used last has one use more, up to 3; no key moves.
@@ -84,22 +81,18 @@ class S3Fifo(Generic[K]):
         return self._evicted(len(victims), protected)[1]
 
     def _evicted(self, n: int, protected: Collection[K]) -> tuple[tuple[K, ...], S3Fifo[K]]:
-        """It is the turn of the first idle unprotected key: of small before main if small has more than its share.
+        """It is the turn of the first unprotected key: of small before main if small has more than its share.
 
-        Else of main before small. Pinned keys before it are passed over: they have no place any more. The key goes to
-        the end of main if it was used, in small twice; else it is a victim.
+        Else of main before small. The key goes to the end of main if it was used, in small twice; else it is a victim.
         """
         share = max(1, int(self.capacity * self.small_share))
-        candidates = self.idle.difference(protected)
+        candidates = frozenset(self.small + self.main).difference(protected)
         small, main, of_small, uses = list(self.small), list(self.main), set(self.of_small), dict(self.uses)
         victims: list[K] = []
         ghosts = list(self.ghosts)
         while len(victims) < min(n, len(candidates)):
             queue = small + main if len(of_small) > share else main + small
             key = next(key for key in queue if key in candidates)
-            for other in queue[: queue.index(key)]:
-                if other not in self.idle:
-                    (small if other in of_small else main).remove(other)
             if key in of_small:
                 small.remove(key)
                 of_small.remove(key)
@@ -128,7 +121,6 @@ class S3Fifo(Generic[K]):
             main=_without(self.main, gone),
             of_small=self.of_small - gone,
             written=self.written - gone,
-            idle=self.idle - gone,
             uses={key: uses for key, uses in self.uses.items() if key not in gone},
             used_by={key: request for key, request in self.used_by.items() if key not in gone},
         )
