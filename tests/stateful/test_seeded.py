@@ -24,14 +24,14 @@ def broken_without_a_bug(subject: Subject, order: str) -> str | None:
     ours = Target("policy", policy, order)
     if subject == "manager":
         ours = Target("manager", lambda num_blocks: CPUOffloadingManager(num_blocks, policy, enable_events=True), order)
-    violation = search(ours, budget=settings(settings(), max_examples=50)).violation
+    violation = search(ours, budget=settings(settings(), max_examples=10)).violation
     return None if violation is None else violation.clause.id
 
 
 def look(name: str) -> tuple[str | None, str | None]:
     """What our own code breaks without the bug, if anything; else the clause that is broken first with it."""
     if name in UNUSUAL_BY_NAME:
-        violation = search(UNUSUAL_BY_NAME[name].target, budget=settings(settings(), max_examples=60)).violation
+        violation = search(UNUSUAL_BY_NAME[name].target, budget=settings(settings(), max_examples=30)).violation
         return None, None if violation is None else str(violation)
     bug = BUGS_BY_NAME[name]
     ours = broken_without_a_bug(bug.subject, bug.order or "lru")

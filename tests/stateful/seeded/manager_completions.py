@@ -88,7 +88,8 @@ class CompletesWithTheFirstReport(CompletingManager):
         return output
 
     def complete(self, keys: list[OffloadKey], success: bool, transfer_id: int | None) -> None:
-        super().complete(self.stored[transfer_id] if transfer_id is not None else keys, success, transfer_id)
+        rest = [] if transfer_id is None else self.stored[transfer_id]
+        super().complete(keys + rest, success, transfer_id)
 
 
 @seeded("complete-pending-only", "forgotten test")
@@ -132,10 +133,11 @@ class NeverPublishesTheHead(CompletingManager):
     """The first key of a completed store is not there when it is looked up."""
 
     def complete(self, keys: list[OffloadKey], success: bool, transfer_id: int | None) -> None:
-        num_evictable = self.num_evictable_cache_blocks
+        pending = [key for key in keys[:1] if self.ref_cnt(key) == -1]
         super().complete(keys, success, transfer_id)
-        if self.num_evictable_cache_blocks > num_evictable and self.ref_cnt(keys[0]) == 0:
-            self._policy.remove(keys[0])
+        for key in pending:
+            if self.ref_cnt(key) == 0:
+                self._policy.remove(key)
 
 
 # --- failures ---
