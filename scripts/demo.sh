@@ -4,6 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
 
-"$VENV/bin/kvoffload" check kvoffload:LRUCachePolicy --order lru
+"$VENV/bin/kvoffload" check kvoffload:LRUCachePolicy --order lru --capability scales
 "$VENV/bin/kvoffload" check kvoffload:CPUOffloadingManager --order lru
 "$VENV/bin/kvoffload" replay --synthetic --policy lru --blocks 2000 --verify

@@ -349,6 +349,7 @@ class ManagerMachine(Machine):
                 return ops.CompleteStore(pending, method == "mark_evictable"), len(pending)
             case "evict" if tier.idle:
                 return self._prepare_store(new[: spec.free(tier) + 1]), 1
-            case "insert" if spec.free(tier):
-                return self._prepare_store(new[: spec.free(tier)]), min(len(new), spec.free(tier)) or 1
+            case "insert":
+                stored = new[: spec.free(tier) + len(tier.idle)]
+                return self._prepare_store(stored), len(stored) or 1
         return self._prepare_store(new), len(KEYS)

@@ -9,6 +9,7 @@ from kvoffload.contract.blame import shown
 from kvoffload.contract.drivers import Outcome
 from kvoffload.contract.lockstep import ContractViolation, EndedQuietlyError
 from kvoffload.contract.manager_events import replay_events
+from kvoffload.contract.manager_state import residency
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -39,9 +40,8 @@ def judge_fault(run: ManagerLockstep, op: ops.PolicyFault) -> None:
 def _judge_without_fault(run: ManagerLockstep, call: ops.Operation) -> None:
     """A call that breaks a clause even if the policy does not raise has broken that one."""
     other = run.anew()
-    lookups = [ops.Lookup(key) for key in run.state.known]
     try:
-        for op in (*(step.op for step in tuple(run.history)[:-1]), *lookups, call, *lookups, ops.TakeEvents()):
+        for op in (*(step.op for step in tuple(run.history)[:-1]), call, ops.TakeEvents()):
             other.apply(op)
     except ContractViolation as violation:
         if violation.clause.id in run.watch.quiet:
@@ -82,7 +82,7 @@ def _may_hold(before: spec.Tier[OffloadKey], op: ops.Operation, key: OffloadKey)
 
 
 def _answer(run: ManagerLockstep, key: OffloadKey) -> str:
-    return str(run.driver.perform(ops.Lookup(key)).value)
+    return residency(run.driver, run.view, key)
 
 
 def _may_be(before: spec.Tier[OffloadKey], op: ops.Operation, key: OffloadKey) -> frozenset[str]:

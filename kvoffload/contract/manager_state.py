@@ -21,6 +21,14 @@ from kvoffload_spec.transfer import Transfers
 COUNTERS = tuple(counter.name for counter in fields(OffloadingCounters))
 
 
+def residency(driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> str:
+    """What the key is: told by the manager's policy, or by a lookup if it shows none."""
+    if view.policy is None:
+        return str(driver.perform(Lookup(key)).value)
+    ref_cnt, slot = view.block(key)
+    return "MISS" if slot is None else "HIT_PENDING" if ref_cnt is not None and ref_cnt < 0 else "HIT"
+
+
 @dataclass
 class ManagerState:
     """The specification's view of a manager after the calls so far.
@@ -107,10 +115,7 @@ class ManagerState:
 
     def _of_key(self, driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> Iterator[Difference]:
         expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
-        if view.policy is None:
-            actual = driver.perform(Lookup(key)).value
-        else:
-            actual = "MISS" if slot is None else "HIT_PENDING" if ref_cnt is not None and ref_cnt < 0 else "HIT"
+        actual = residency(driver, view, key)
         if actual != expected:
             yield Difference("residency", expected, actual, f"that is what {key!r} is", key)
             return

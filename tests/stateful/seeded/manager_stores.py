@@ -306,3 +306,7 @@ class TakesBlocksFromStores(SeamedManager):
                 output.evicted_keys.append(stalled[0])
         self.stored.update(dict.fromkeys(named))
         return output
+
+    def reset_cache(self) -> None:
+        super().reset_cache()
+        self.stored.clear()
