@@ -27,7 +27,7 @@ def check(
     order: Annotated[
         str | None,
         typer.Option(
-            help="The order that it declares: lru, arc, slru, s3fifo, lfu or fifo.",
+            help="The order that it declares: lru, arc, slru, s3fifo, lfu or fifo; slru:0.5 with its share.",
             show_default="none: no order is checked",
         ),
     ] = None,

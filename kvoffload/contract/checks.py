@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import settings
 
 from kvoffload.contract.clauses import clauses_for
+from kvoffload.contract.orders import check_order
 from kvoffload.contract.probes import probe_memory, probe_scaling
 from kvoffload.contract.search import QUICK, Target, search
 from kvoffload.contract.situations import ADMISSION, OPERATIONS, SITUATIONS
@@ -30,16 +31,19 @@ def check_policy(
     budget: settings = QUICK,
     seed: int | None = None,
     name: str = "",
+    arguments: str = "",
 ) -> Report:
     """Check every clause of the policy contract.
 
     Args:
         make: makes a new policy for a capacity in blocks; it is called anew for every history.
-        order: the order that the policy declares; without it nothing about order is checked.
+        order: the order that the policy declares, ``lru`` say, or ``slru:0.5`` with its share; without it nothing about
+            order is checked.
         capabilities: what else it declares, of ``CAPABILITIES``.
         budget: Hypothesis settings, for how many histories of how many steps.
         seed: another choice of histories than the one that ``budget`` gives.
-        name: ``module:name`` of ``make``, for programs that can be pasted.
+        name: ``module:name`` of the policy's class, for programs that can be pasted.
+        arguments: what ``make`` passes after the capacity, for the same programs.
 
     Returns:
         What was found, and what was seen on the way.
@@ -48,7 +52,7 @@ def check_policy(
         ValueError: if the order or a capability is unknown.
     """
     require_known(capabilities)
-    report = _check(Target("policy", make, order, name), budget, seed)
+    report = _check(Target("policy", make, order, name, arguments), budget, seed)
     if not report.broken:
         report.add(probe_memory(make))
         if "scales" in capabilities:
@@ -107,6 +111,7 @@ def check_manager(
 
 def _check(target: Target, budget: settings, seed: int | None) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
+    check_order(target.order)
     began = time.monotonic()
     admission = target.admission.threshold > 1
     clauses = clauses_for(target.subject, target.order, admission)

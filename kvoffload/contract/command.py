@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from kvoffload.contract.checks import check_manager, check_policy, require_known
-from kvoffload.contract.clauses import clauses_for
+from kvoffload.contract.orders import check_order
 from kvoffload.contract.resolve import TargetError, resolve
 from kvoffload.contract.search import QUICK
 from kvoffload.contract.verdict import Verdict
@@ -41,7 +41,7 @@ def run_check(
     try:
         arguments = {} if admission is None else {"store_threshold": admission[0], "max_tracker_size": admission[1]}
         found = resolve(target, order, **arguments)
-        clauses_for(found.subject, order)
+        check_order(order)
         require_known(capabilities)
     except (TargetError, ValueError) as error:
         err.print(f"kvoffload check: {error}")

@@ -73,6 +73,17 @@ def _judge_books(run: ManagerLockstep, op: ops.PolicyFault, before: spec.Tier[Of
     if hasattr(run.driver.manager, "take_events"):
         ready = {key for key in resident if _answer(run, key) == "HIT"}
         replay_events(run, run.driver.perform(ops.TakeEvents()), ready)
+    _judge_late_completions(run)
+
+
+def _judge_late_completions(run: ManagerLockstep) -> None:
+    """A store whose key the fault has dropped is not outstanding for it, and does not complete the next store of it."""
+    for i, (writer, key) in enumerate(sorted(run.state.transfers.writes)):
+        if _answer(run, key) == "MISS" and run.driver.perform(ops.PrepareStore((key,), -1 - i)).value is not None:
+            run.driver.perform(ops.CompleteStore((key,), True, writer))
+            if _answer(run, key) == "HIT":
+                why = f"a store of {key!r} was dropped by the fault and stored again; then the first one completed"
+                run.broken("stale-ignored", "HIT_PENDING", "HIT", why)
 
 
 def _may_hold(before: spec.Tier[OffloadKey], op: ops.Operation, key: OffloadKey) -> tuple[int, ...]:

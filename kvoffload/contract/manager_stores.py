@@ -9,6 +9,7 @@ from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys
 from kvoffload.contract.drivers import Stored
 from kvoffload.contract.manager_admission import judge_admitted, judge_offer, judge_refused
+from kvoffload.contract.orders import order_clause
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -120,7 +121,7 @@ def _judge_victims(run: ManagerLockstep, offer: _Offer, evicted: tuple[OffloadKe
     if state.order is not None:
         victims = state.order.victims(need, frozenset(offer.op.keys))
         if victims != evicted:
-            run.broken(f"order-{run.order_id}", f"evict {listed(victims)}", actual, "the next in the declared order")
+            run.broken(order_clause(run.order_id), f"evict {listed(victims)}", actual, "the next in the declared order")
         state.order = state.order.evict(*evicted, protected=frozenset(offer.op.keys))
 
 

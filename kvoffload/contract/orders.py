@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
@@ -34,7 +35,7 @@ class Order(Protocol):
         """These keys were removed."""
 
 
-ORDERS: dict[str, Callable[[int], Order]] = {
+ORDERS: dict[str, Callable[..., Order]] = {
     "arc": Arc,
     "fifo": Fifo,
     "lfu": LfuAging,
@@ -42,9 +43,35 @@ ORDERS: dict[str, Callable[[int], Order]] = {
     "s3fifo": S3Fifo,
     "slru": Slru,
 }
-"""What an implementation may declare as its order: makes the model for a capacity in blocks."""
+"""What an implementation may declare as its order: makes the model for a capacity in blocks, some with a share."""
+
+WITH_SHARE = ("s3fifo", "slru")
+"""The orders that can be declared with the share of their first or protected segment: ``slru:0.5``."""
 
 
-def start_order(name: str | None, capacity: int) -> Order | None:
-    """The model of that order for a new, empty cache; ``None`` if no order is declared."""
-    return None if name is None else ORDERS[name](capacity)
+def start_order(order: str | None, capacity: int) -> Order | None:
+    """The model of a declared order for a new, empty cache; ``None`` if none is declared."""
+    if order is None:
+        return None
+    name, _, share = order.partition(":")
+    return ORDERS[name](capacity, float(share)) if share else ORDERS[name](capacity)
+
+
+def check_order(order: str | None) -> None:
+    """Refuse an order that cannot be declared.
+
+    Raises:
+        ValueError: if its name is unknown, or its share is none; the message lists the known names.
+    """
+    name, _, share = (order or "lru").partition(":")
+    if name not in ORDERS:
+        raise ValueError(f"order is {name!r}; known are {', '.join(ORDERS)}. Leave it out to have no order checked.")
+    if share and (name not in WITH_SHARE or not re.fullmatch(r"[01]?\.?[0-9]*", share) or not 0 <= float(share) <= 1):
+        raise ValueError(
+            f"order is {order!r}; a share goes with {' and '.join(WITH_SHARE)} only, from 0 to 1: slru:0.5."
+        )
+
+
+def order_clause(order: str | None) -> str:
+    """The id of the clause about a declared order."""
+    return f"order-{(order or '').partition(':')[0]}"

@@ -8,7 +8,7 @@ from typing import Any
 from kvoffload.contract import operations as ops
 from kvoffload.contract.drivers import Outcome, PolicyDriver
 from kvoffload.contract.lockstep import Lockstep, Watch, eviction_order, shown_evictable
-from kvoffload.contract.orders import start_order
+from kvoffload.contract.orders import order_clause, start_order
 from kvoffload.contract.program import Step
 from kvoffload.contract.report import listed
 from kvoffload.policies.base import BlockStatus
@@ -215,7 +215,7 @@ class PolicyLockstep(Lockstep):
             expected_victims = self._order.victims(op.n, frozenset(op.keys))
             if tuple(victims) != expected_victims:
                 why = "these are the next in the declared order"
-                self.broken(f"order-{self._order_id}", listed(expected_victims), listed(victims), why)
+                self.broken(order_clause(self._order_id), listed(expected_victims), listed(victims), why)
             self._order = self._order.evict(*victims, protected=frozenset(op.keys))
         self._see_eviction(op)
         self.residents = spec.remove(self.residents, *victims)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import settings
 
-from kvoffload import CPUOffloadingManager
+from kvoffload import CPUOffloadingManager, SLRUCachePolicy
 from kvoffload.contract import Clause, Report, Verdict, check_manager, check_policy
 from kvoffload.contract.clauses import clauses_for
 from kvoffload.policies.factory import CachePolicyFactory
@@ -55,10 +55,23 @@ def check_our_admission() -> Report:
     )
 
 
+def check_our_shares() -> Report:
+    # With the usual share, no two blocks go back to probation in so small a policy.
+    return check_policy(
+        partial(SLRUCachePolicy, protected_share=0.5),
+        order="slru:0.5",
+        capabilities=("scales",),
+        budget=settings(),
+        name="kvoffload:SLRUCachePolicy",
+        arguments=", protected_share=0.5",
+    )
+
+
 SUBJECTS: dict[str, Callable[[], Report]] = {
     **{f"policy-{name}": partial(check_our_policy, name) for name in POLICIES},
     **{f"manager-{name}": partial(check_our_manager, name) for name in POLICIES},
     "manager-admission": check_our_admission,
+    "policy-slru-half": check_our_shares,
 }
 CLAUSES = [
     *(
@@ -68,6 +81,7 @@ CLAUSES = [
         if clause.id != "evict-scales" or capabilities_of(name)
     ),
     *((f"manager-{name}", clause) for name in POLICIES for clause in clauses_for("manager", name)),
+    *(("policy-slru-half", clause) for clause in clauses_for("policy", "slru")),
     *(("manager-admission", clause) for clause in clauses_for("manager", "lru", admission=True)),
 ]
 

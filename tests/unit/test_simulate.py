@@ -301,6 +301,12 @@ def test_lru_hits_as_often_as_an_independent_simulation(num_blocks: int, percent
 
 
 @pytest.mark.skipif(not CONVERSATION.exists(), reason=f"the trace {CONVERSATION} is not there")
+def test_arc_hits_as_often_as_an_independent_simulation() -> None:
+    result = replay(TraceFile(CONVERSATION), "arc", 9_140)
+    assert 100 * result.hit_rate == pytest.approx(21.2, abs=0.1)
+
+
+@pytest.mark.skipif(not CONVERSATION.exists(), reason=f"the trace {CONVERSATION} is not there")
 def test_the_run_form_and_the_original_form_of_a_trace_are_the_same(tmp_path: Path) -> None:
     runs = TraceFile(CONVERSATION, num_requests=500)
     original = tmp_path / "original.jsonl.gz"
