@@ -80,3 +80,8 @@ def test_a_policy_shows_its_order() -> None:
     policy.insert(a, BlockStatus(0, ref_cnt=0))
     policy.insert(b, BlockStatus(1))
     assert repr(policy) == f"LRUCachePolicy(2 of 3 blocks; idle, least recent first: [{a.hex()}])"
+
+
+def test_a_new_manager_has_statistics_of_nothing() -> None:
+    stats = CPUOffloadingManager(3).get_stats()
+    assert (stats.num_blocks, stats.free, stats.counters.lookups) == (3, 3, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from typing import ClassVar
 
 from kvoffload import NO_REQUEST, BlockStatus, LRUCachePolicy, OffloadKey, ReqContext
 from tests.stateful.seeded.bug import ChoosingPolicy, seeded
@@ -20,27 +19,6 @@ class EvictsAtRandom(ChoosingPolicy):
     def candidates(self, n: int, protected: Set[OffloadKey]) -> Iterator[OffloadKey]:
         idle = list(super().candidates(n, protected))
         return iter(random.sample(idle, len(idle)))
-
-
-@seeded("deterministic", "addresses as a tie-break", order=None)
-class EvictsByAddress(ChoosingPolicy):
-    """Ties are broken by where a block lies in memory."""
-
-    def candidates(self, n: int, protected: Set[OffloadKey]) -> Iterator[OffloadKey]:
-        return iter(sorted(super().candidates(n, protected), key=lambda key: id(self.blocks[key])))
-
-
-@seeded("deterministic", "mutable class attribute", order=None)
-class CountsUsesForAll(ChoosingPolicy):
-    """The least used block goes, and all policies count uses in the same table."""
-
-    uses: ClassVar[Counter[OffloadKey]] = Counter()
-
-    def touch(self, keys: Sequence[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        self.uses.update(keys)
-
-    def candidates(self, n: int, protected: Set[OffloadKey]) -> Iterator[OffloadKey]:
-        return iter(sorted(super().candidates(n, protected), key=lambda key: self.uses[key]))
 
 
 # --- what it remembers ---

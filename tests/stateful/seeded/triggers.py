@@ -44,7 +44,6 @@ TRIGGERS: dict[str, tuple[int, tuple[Operation, ...]]] = {
         (PrepareStore((a,), 1), ResetCache(), PrepareStore((a,), 2), CompleteStore((a,), transfer=1)),
     ),
     "TouchesOnLookup": (2, (*stored((a, b)), Lookup(b), PrepareStore((c,), 1))),
-    "CountsUsesForAll": (2, (*idle(a, b), Evict(1), TouchPolicy((a,)))),
     "ClearKeepsTheTarget": (
         3,
         (
