@@ -63,11 +63,11 @@ class ManagerView:
     def counting(self, method: str) -> Iterator[list[None]]:
         """Count the calls of one of the policy's methods: the list grows by one for each."""
         calls: list[None] = []
-        original = getattr(self.policy, method, None)
+        original: Any = getattr(self.policy, method, None)
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             calls.append(None)
-            return original(*args, **kwargs)  # type: ignore[misc]
+            return original(*args, **kwargs)
 
         with _replaced(self.policy, method, counted if original is not None else None):
             yield calls
@@ -76,16 +76,16 @@ class ManagerView:
     def failing(self, method: str, nth: int, after: bool) -> Iterator[list[None]]:
         """Let the nth call of one of the policy's methods raise; the list is not empty once it has."""
         raised: list[None] = []
-        original = getattr(self.policy, method, None)
+        original: Any = getattr(self.policy, method, None)
         num_calls = 0
 
         def failed(*args: Any, **kwargs: Any) -> Any:
             nonlocal num_calls
             num_calls += 1
             if num_calls != nth + 1:
-                return original(*args, **kwargs)  # type: ignore[misc]
+                return original(*args, **kwargs)
             if after:
-                original(*args, **kwargs)  # type: ignore[misc]
+                original(*args, **kwargs)
             raised.append(None)
             raise FaultInPolicyError(f"{method} raised")
 
