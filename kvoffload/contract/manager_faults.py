@@ -73,7 +73,28 @@ def _judge_books(run: ManagerLockstep, op: ops.PolicyFault, before: spec.Tier[Of
     if hasattr(run.driver.manager, "take_events"):
         ready = {key for key in resident if _answer(run, key) == "HIT"}
         replay_events(run, run.driver.perform(ops.TakeEvents()), ready)
+    _judge_stats(run, op.during, before)
     _judge_late_completions(run)
+
+
+def _judge_stats(run: ManagerLockstep, call: ops.Operation, before: spec.Tier[OffloadKey]) -> None:
+    """The gauges tell what is left after the fault, and what a store has lost was evicted."""
+    stats = run.view.stats()
+    answers = [_answer(run, key) for key in run.state.known]
+    expected: dict[str, float] = {
+        "pending": answers.count("HIT_PENDING"),
+        "free": run.capacity - _num_resident(answers),
+    }
+    if isinstance(call, ops.PrepareStore):
+        gone = [key for key in spec.ready(before) if _answer(run, key) == "MISS"]
+        expected["blocks_evicted"] = run.state.totals["blocks_evicted"] + len(gone)
+    for name, count in expected.items():
+        if stats.get(name, count) != count:
+            run.broken("stats-exact", f"{name} {count}", f"{name} {stats[name]}", "what the fault has left says so")
+
+
+def _num_resident(answers: list[str]) -> int:
+    return len(answers) - answers.count("MISS")
 
 
 def _judge_late_completions(run: ManagerLockstep) -> None:

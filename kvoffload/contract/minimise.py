@@ -41,14 +41,21 @@ def minimise(start: Callable[[int], Lockstep], violation: ContractViolation) -> 
 
 
 def _smaller(capacity: int, history: Sequence[Operation]) -> Iterator[tuple[int, list[Operation]]]:
-    """Every history with one thing less, the largest cuts first."""
+    """Every history with one thing less, the largest cuts first; then the same with one block less."""
+    for smaller in _simpler(history):
+        yield capacity, smaller
+    if capacity:
+        yield capacity - 1, list(history)
+        for smaller in _simpler(history):
+            yield capacity - 1, smaller
+
+
+def _simpler(history: Sequence[Operation]) -> Iterator[list[Operation]]:
     size = len(history) // 2
     while size:
         for i in range(len(history) - size, -1, -1):
-            yield capacity, [*history[:i], *history[i + size :]]
+            yield [*history[:i], *history[i + size :]]
         size //= 2
     for i, op in enumerate(history):
         for simpler in op.simpler():
-            yield capacity, [*history[:i], simpler, *history[i + 1 :]]
-    if capacity:
-        yield capacity - 1, list(history)
+            yield [*history[:i], simpler, *history[i + 1 :]]
