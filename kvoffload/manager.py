@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Reversible
 from contextlib import suppress
 from dataclasses import replace
 
@@ -285,10 +285,10 @@ class CPUOffloadingManager(OffloadingManager):
                 self._events.append(OffloadingEvent(kind, keys))
 
     @staticmethod
-    def _tell_policy(call: Callable[[OffloadKey], None], keys: Iterable[OffloadKey]) -> None:
+    def _tell_policy(call: Callable[[OffloadKey], None], keys: Reversible[OffloadKey]) -> None:
         """Make a policy call for every key, last key first; the first exception waits until all are made."""
         raised: Exception | None = None
-        for key in reversed(tuple(keys)):
+        for key in reversed(keys):
             try:
                 call(key)
             except Exception as exception:

@@ -85,3 +85,14 @@ def test_a_policy_shows_its_order() -> None:
 def test_a_new_manager_has_statistics_of_nothing() -> None:
     stats = CPUOffloadingManager(3).get_stats()
     assert (stats.num_blocks, stats.free, stats.counters.lookups) == (3, 3, 0)
+
+
+def test_a_completion_of_nothing_announces_nothing() -> None:
+    manager = CPUOffloadingManager(1, enable_events=True)
+    manager.complete_store([a])
+    manager.prepare_store([])
+    assert manager.take_events() == []
+
+
+def test_a_tracker_of_one_key_is_allowed() -> None:
+    assert CPUOffloadingManager(1, max_tracker_size=1).num_free_blocks == 1
