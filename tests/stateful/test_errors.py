@@ -40,3 +40,19 @@ def test_a_release_of_what_another_load_holds_names_the_transfer() -> None:
     of_b = manager.prepare_load([b])
     with pytest.raises(UnbalancedReleaseError, match=f"transfer {of_b.transfer_id} does not hold it"):
         manager.complete_load([a], transfer_id=of_b.transfer_id)
+
+
+def test_a_policy_that_raises_leaves_a_key_that_moved_to_another_block_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = CPUOffloadingManager(3)
+    manager.prepare_store([a, b])
+    manager.complete_store([a, b], success=False)
+    manager.prepare_store([a])  # in the block that b had
+    manager.complete_store([a])
+
+    def refuse(key: object, block: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(manager._policy, "insert", refuse)
+    with pytest.raises(RuntimeError, match="no"):
+        manager.prepare_store([b])
+    assert (manager.num_free_blocks, manager.num_evictable_cache_blocks) == (2, 1)
