@@ -121,9 +121,7 @@ class ARCCachePolicy(CachePolicy):
         for key in from_t2[:num_from_t2]:
             del self.t2[key], self.evictable_t2[key]
             self.b2[key] = None
-        victims = [(key, self.blocks.pop(key)) for key in chosen]
-        self._forget_old_ghosts()
-        return victims
+        return [(key, self.blocks.pop(key)) for key in chosen]
 
     def clear(self) -> None:
         for part in (self.blocks, self.t1, self.t2, self.evictable_t1, self.evictable_t2, self.b1, self.b2):
@@ -140,9 +138,10 @@ class ARCCachePolicy(CachePolicy):
         side.pop(key, None)
 
     def _forget_old_ghosts(self) -> None:
-        while self.b1 and len(self.t1) + len(self.b1) > self.cache_capacity:
+        # After an insert only: an eviction moves keys to their ghosts, which leaves both sums as they are.
+        while len(self.t1) + len(self.b1) > self.cache_capacity:
             self.b1.popitem(last=False)
-        while self.b2 and len(self.blocks) + len(self.b1) + len(self.b2) > 2 * self.cache_capacity:
+        while len(self.blocks) + len(self.b1) + len(self.b2) > 2 * self.cache_capacity:
             self.b2.popitem(last=False)
 
     def __repr__(self) -> str:

@@ -4,8 +4,17 @@ from collections.abc import Set
 
 import pytest
 
-from kvoffload import BlockStatus, CPUOffloadingManager, LRUCachePolicy, OffloadKey, OutOfBlocksError
+from kvoffload import (
+    ARCCachePolicy,
+    BlockStatus,
+    CPUOffloadingManager,
+    LRUCachePolicy,
+    OffloadKey,
+    OutOfBlocksError,
+    SLRUCachePolicy,
+)
 from kvoffload.contract import keys
+from kvoffload.policies.factory import CachePolicyFactory
 
 a, b, c, d = keys("abcd")
 
@@ -25,11 +34,18 @@ def test_a_policy_of_less_than_no_blocks_is_refused() -> None:
         LRUCachePolicy(-1)
 
 
-def test_a_negative_eviction_is_refused_and_evicts_nothing() -> None:
-    policy = LRUCachePolicy(1)
+@pytest.mark.parametrize("name", CachePolicyFactory.names())
+def test_a_negative_eviction_is_refused_and_evicts_nothing(name: str) -> None:
+    policy = CachePolicyFactory.get_cache_policy_cls(name)(1)
     policy.insert(a, BlockStatus(0, ref_cnt=0))
     with pytest.raises(ValueError, match="evict was asked for -1 blocks; ask for 0 or more"):
         policy.evict(-1, set())
+    assert policy.evict(1, set()) is not None
+
+
+@pytest.mark.parametrize("policy", [ARCCachePolicy(1), SLRUCachePolicy(1)], ids=["arc", "slru"])
+def test_a_policy_with_several_lists_shows_them_as_one(policy: ARCCachePolicy | SLRUCachePolicy) -> None:
+    policy.insert(a, BlockStatus(0, ref_cnt=0))
     assert list(policy.evictable_blocks) == [a]
 
 

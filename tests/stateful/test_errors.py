@@ -49,10 +49,10 @@ def test_a_policy_that_raises_leaves_a_key_that_moved_to_another_block_alone(mon
     manager.prepare_store([a])  # in the block that b had
     manager.complete_store([a])
 
-    def refuse(key: object, block: object) -> None:
+    def refuse() -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr(manager._policy, "insert", refuse)
+    monkeypatch.setattr(manager._policy, "clear", refuse)
     with pytest.raises(RuntimeError, match="no"):
-        manager.prepare_store([b])
+        manager.reset_cache()
     assert (manager.num_free_blocks, manager.num_evictable_cache_blocks) == (2, 1)
