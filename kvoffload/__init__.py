@@ -11,6 +11,7 @@ from kvoffload.interface import CachePolicy, OffloadingManager
 from kvoffload.manager import CPUOffloadingManager
 from kvoffload.policies.arc import ARCCachePolicy
 from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.factory import CachePolicyFactory
 from kvoffload.policies.fifo import FIFOCachePolicy
 from kvoffload.policies.lfu import LFUCachePolicy
 from kvoffload.policies.lru import LRUCachePolicy
@@ -38,6 +39,7 @@ __all__ = [
     "BlockStatus",
     "CPUOffloadingManager",
     "CachePolicy",
+    "CachePolicyFactory",
     "EventKind",
     "FIFOCachePolicy",
     "LFUCachePolicy",

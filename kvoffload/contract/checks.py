@@ -12,8 +12,10 @@ from kvoffload.contract.clauses import clauses_for
 from kvoffload.contract.orders import check_order
 from kvoffload.contract.probes import probe_memory, probe_scaling
 from kvoffload.contract.search import QUICK, Target, search
-from kvoffload.contract.situations import ADMISSION, OPERATIONS, SITUATIONS
+from kvoffload.contract.situations import ADMISSION, OF_EVENTS, OPERATIONS, SITUATIONS
 from kvoffload.contract.verdict import Report
+from kvoffload.contract.view import tells_events
+from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
 
 MOST_ROUNDS = 3
@@ -89,7 +91,8 @@ def check_manager(
     """Check every clause of the manager contract.
 
     Args:
-        make: makes a new manager for a number of blocks, with its events enabled; it is called anew for every history.
+        make: makes a new manager for a number of blocks; it is called anew for every history. One that tells no event
+            of a store, an eviction and a reset does not claim the clauses about events.
         order: the order that its policy declares; without it nothing about order is checked.
         budget: Hypothesis settings, for how many histories of how many steps.
         seed: another choice of histories than the one that ``budget`` gives.
@@ -104,9 +107,12 @@ def check_manager(
     Raises:
         ValueError: if the order is unknown.
     """
-    return _check(
-        Target("manager", make, order, name, arguments, Admission(store_threshold, max_tracker_size)), budget, seed
-    )
+    events = tells_events(make)
+    admission = Admission[OffloadKey](store_threshold, max_tracker_size)
+    report = _check(Target("manager", make, order, name, arguments, admission, events), budget, seed)
+    if not events:
+        report.not_claimed += ["events-replay", "events-once"]
+    return report
 
 
 def _check(target: Target, budget: settings, seed: int | None) -> Report:
@@ -117,6 +123,8 @@ def _check(target: Target, budget: settings, seed: int | None) -> Report:
     clauses = clauses_for(target.subject, target.order, admission)
     # Where few keys are let in, many of the other situations are rare: they are what a check without admission is for.
     wanted = (*OPERATIONS[target.subject], *(ADMISSION if admission else SITUATIONS[target.subject]))
+    if not target.events:
+        wanted = tuple(it for it in wanted if it not in OF_EVENTS)
     report = Report(target.subject, target.name, target.order, clauses, wanted)
     again = 0
     while True:

@@ -70,7 +70,7 @@ def _judge_books(run: ManagerLockstep, op: ops.PolicyFault, before: spec.Tier[Of
     if counts.get("counter", len(idle)) != len(idle):
         why = f"ready and read by no load after the fault: {listed(idle)}"
         run.broken("fault-atomic", f"counter {len(idle)}", f"counter {counts['counter']}", why)
-    if hasattr(run.driver.manager, "take_events"):
+    if run.tells_events:
         ready = {key for key in resident if _answer(run, key) == "HIT"}
         replay_events(run, run.driver.perform(ops.TakeEvents()), ready)
     _judge_stats(run, op.during, before)

@@ -38,6 +38,7 @@ class ManagerLockstep(Lockstep):
         thorough: compare every key that was ever named after every call, not only the keys of the call.
         remember: keep only so many calls of the history.
         admission: the model of its admission, nothing having been offered yet.
+        events: whether it claims to tell events.
     """
 
     subject = "manager"
@@ -51,6 +52,7 @@ class ManagerLockstep(Lockstep):
         thorough: bool = True,
         remember: int | None = None,
         admission: Admission[OffloadKey] = EVERY_KEY,
+        events: bool = True,
     ) -> None:
         super().__init__(capacity, watch, remember)
         self._make = make
@@ -61,11 +63,12 @@ class ManagerLockstep(Lockstep):
         self.driver = ManagerDriver(make(capacity))
         self.view = ManagerView(self.driver.manager)
         self._admission = admission
+        self.tells_events = events and hasattr(self.driver.manager, "take_events")
         self.state = ManagerState.new(capacity, start_order(order, capacity), admission)
 
     def _makes_sense(self, op: ops.Operation) -> bool:
         if isinstance(op, ops.TakeEvents):
-            return hasattr(self.driver.manager, "take_events")
+            return self.tells_events
         return self.driver.can(op.during if isinstance(op, ops.PolicyFault) else op)
 
     def _judge(self, op: ops.Operation) -> None:
@@ -140,7 +143,9 @@ class ManagerLockstep(Lockstep):
 
     def anew(self) -> ManagerLockstep:
         """A lockstep of the same kind, with a new manager in it, that is silent about nothing."""
-        return ManagerLockstep(self._make, self.capacity, self.order_id, admission=self._admission)
+        return ManagerLockstep(
+            self._make, self.capacity, self.order_id, admission=self._admission, events=self.tells_events
+        )
 
     def eviction_order(self) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown."""

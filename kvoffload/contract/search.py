@@ -37,6 +37,7 @@ class Target:
         name: ``module:name`` of what makes it, for programs that a user can paste; may be empty.
         arguments: what ``make`` passes it after the capacity, as it stands in Python; may be empty.
         admission: the model of a manager's admission.
+        events: whether a manager claims to tell events.
     """
 
     subject: Subject
@@ -45,12 +46,13 @@ class Target:
     name: str = ""
     arguments: str = ""
     admission: Admission[OffloadKey] = EVERY_KEY
+    events: bool = True
 
     def lockstep(self, capacity: int, watch: Watch) -> Lockstep:
         """A new one, in lockstep with the specification."""
         if self.subject == "policy":
             return PolicyLockstep(self.make, capacity, self.order, watch)
-        return ManagerLockstep(self.make, capacity, self.order, watch, admission=self.admission)
+        return ManagerLockstep(self.make, capacity, self.order, watch, admission=self.admission, events=self.events)
 
 
 @dataclass

@@ -76,6 +76,9 @@ SITUATIONS: Mapping[Subject, tuple[str, ...]] = {
 }
 """Every situation, by the kind of subject. A lockstep counts them; the names are the ones it counts under."""
 
+OF_EVENTS = ("TakeEvents", "drained events")
+"""What does not come up where a manager tells no events."""
+
 ADMISSION = (
     "skipped a key",
     "admitted a key with its last request",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, Literal
 
-from kvoffload.contract.drivers import FaultInPolicyError
+from kvoffload.contract import operations as ops
+from kvoffload.contract.drivers import FaultInPolicyError, ManagerDriver
 from kvoffload.contract.lockstep import eviction_order, shown_evictable
 from kvoffload.stats import OffloadingStats
 from kvoffload.types import OffloadKey
@@ -104,3 +105,21 @@ def _replaced(policy: Any, method: str, stand_in: Any) -> Iterator[None]:
         yield
     finally:
         delattr(policy, method)
+
+
+def tells_events(make: Callable[[int], Any]) -> bool:
+    """Whether a manager tells any event of a store, an eviction and a reset: events are often switched off.
+
+    One that fails on the way is taken to tell some: what it does wrong is for the clauses to say.
+    """
+    driver = ManagerDriver(make(1))
+    if not hasattr(driver.manager, "take_events"):
+        return False
+    a, b = ops.keys("ab")
+    for turn, key in enumerate((a, b)):
+        for _ in range(2):  # a store_threshold may ask for a second offer
+            driver.perform(ops.PrepareStore((key,), turn))
+        driver.perform(ops.CompleteStore((key,)))
+    driver.perform(ops.ResetCache())
+    outcome = driver.perform(ops.TakeEvents())
+    return outcome.raised is not None or bool(outcome.value)

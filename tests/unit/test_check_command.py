@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from kvoffload.cli import app
 
 BROKEN = """
-from kvoffload import LRUCachePolicy
+from kvoffload import CPUOffloadingManager, LRUCachePolicy
 
 class Broken(LRUCachePolicy):
     def mark_non_evictable(self, key):
@@ -20,6 +20,9 @@ class NeedsMore(LRUCachePolicy):
         super().__init__(capacity)
 
 value = 7
+
+def without_events(num_blocks):
+    return CPUOffloadingManager(num_blocks)
 """
 
 
@@ -70,6 +73,12 @@ def test_the_program_of_a_violation_runs(folder: Path) -> None:
     names: dict[str, object] = {}
     exec(program + "\nshown = list(policy.evictable_blocks) == [a]", names)
     assert names["shown"] is True
+
+
+def test_a_manager_whose_events_are_off_is_kept_and_does_not_claim_them(folder: Path) -> None:
+    result = checked("users_policies:without_events")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("  not claimed: events-replay, events-once\n")
 
 
 def test_too_short_a_look_is_exit_code_3_and_says_what_never_came_up() -> None:
