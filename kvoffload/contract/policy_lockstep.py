@@ -107,7 +107,12 @@ class PolicyLockstep(Lockstep):
         pending = before is not None and before.ref_cnt < 0
         outcome = self._perform(op)
         if outcome.raised is not None:
-            self.broken("get-agrees", "no exception", repr(outcome.raised), "the call keeps the protocol")
+            self.broken(
+                "get-agrees",
+                "no exception",
+                repr(outcome.raised),
+                "the policy raised on a call that keeps the protocol",
+            )
         match op:
             case ops.Get():
                 if outcome.value is not before:
@@ -249,7 +254,7 @@ class PolicyLockstep(Lockstep):
             drained = self._eviction_order()
             evictable = None if drained is None else list(drained)
         if evictable is not None and sorted(evictable) != idle:
-            why = "these are idle; the policy's list, or what it evicts one by one, says otherwise"
+            why = "expected are the idle keys; actual is the policy's evictable list, or what it evicts one by one"
             self.broken(if_list, listed(idle), listed(evictable), why)
 
     def _judge_whole(self) -> None:

@@ -70,7 +70,8 @@ def probe_scaling(make: Callable[[int], Any]) -> ContractViolation | None:
         for what, low, high in (("lines executed", small[0], large[0]), ("bytes allocated", small[1], large[1])):
             exponent = math.log(high / low) / math.log(LARGE / SMALL)
             if exponent > MOST_GROWTH:
-                state = "with the older half of the blocks pinned" if pinned else "with every block idle"
+                halves = ", the older half pinned" if pinned else ""
+                state = f"{LARGE} idle blocks inserted{halves}, then evict({NUM_VICTIMS})"
                 return ContractViolation(
                     clause("evict-scales"),
                     "policy",

@@ -24,8 +24,8 @@ def describe_violation(violation: ContractViolation) -> str:
         [
             f"{violation.clause.id}: {violation.clause.sentence}",
             "",
-            *(f"  {line}" for line in program),
-            "",
+            # What a probe found has no history: its ``why`` says what was done.
+            *([*(f"  {line}" for line in program), ""] if violation.history else []),
             *(f"  {label:<9} {names.in_text(text)}" for label, text in facts),
         ]
     )

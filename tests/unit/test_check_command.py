@@ -60,7 +60,7 @@ evictable-exact: the evictable list holds the idle keys, each once
 
   expected  []
   actual    [a]
-  why       these are idle; the policy's list, or what it evicts one by one, says otherwise
+  why       expected are the idle keys; actual is the policy's evictable list, or what it evicts one by one
 
 BROKEN: users_policies:Broken, policy contract 1, order lru: 1 of 13 clauses broken
 """
