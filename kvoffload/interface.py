@@ -174,13 +174,11 @@ class CachePolicy(ABC):
     def clear(self) -> None:
         """Afterwards the policy behaves as a new one."""
 
-    def on_store_miss(  # noqa: B027 - an empty default, not a forgotten abstract
-        self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST
-    ) -> None:
+    def on_store_miss(self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
         """These keys are not resident and are inserted next, for this request."""
 
-    def mark_evictable(self, key: OffloadKey) -> None:  # noqa: B027 - as above
+    def mark_evictable(self, key: OffloadKey) -> None:
         """The resident block under the key has become idle."""
 
-    def mark_non_evictable(self, key: OffloadKey) -> None:  # noqa: B027 - as above
+    def mark_non_evictable(self, key: OffloadKey) -> None:
         """The resident block under the key is no longer idle: a load pins it."""

@@ -63,8 +63,7 @@ class ManagerDriver:
     def can(self, op: ops.Operation) -> bool:
         """Whether the operation is a call at all: the transfer it completes was prepared, on this manager."""
         transfer = getattr(op, "transfer", None)
-        completes = isinstance(op, ops.CompleteStore | ops.CompleteLoad)
-        return not completes or transfer is None or transfer in self._transfer_ids
+        return not isinstance(op, ops.Completion) or transfer is None or transfer in self._transfer_ids
 
     def perform(self, op: ops.Operation) -> Outcome:
         """Make the call."""

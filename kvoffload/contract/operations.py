@@ -47,6 +47,18 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Completion(Operation):
+    """The end of a transfer, which its ``transfer`` names unless that is ``None``."""
+
+    def simpler(self) -> Iterator[Operation]:
+        """One thing less, or the same keys without the transfer's id."""
+        yield from super().simpler()
+        if getattr(self, "transfer", None) is not None:
+            unnamed: Any = {"transfer": None}
+            yield replace(self, **unnamed)
+
+
+@dataclass(frozen=True)
 class Lookup(Operation):
     """``lookup(key)``."""
 
@@ -64,19 +76,13 @@ class PrepareStore(Operation):
 
 
 @dataclass(frozen=True)
-class CompleteStore(Operation):
+class CompleteStore(Completion):
     """``complete_store(keys, success)``, with the id of the named transfer unless ``transfer`` is ``None``."""
 
     keys: Keys
     success: bool = True
     transfer: int | None = None
     one_shot: bool = False
-
-    def simpler(self) -> Iterator[Operation]:
-        """One thing less, or the same keys without the transfer's id."""
-        yield from super().simpler()
-        if self.transfer is not None:
-            yield replace(self, transfer=None)
 
 
 @dataclass(frozen=True)
@@ -89,18 +95,12 @@ class PrepareLoad(Operation):
 
 
 @dataclass(frozen=True)
-class CompleteLoad(Operation):
+class CompleteLoad(Completion):
     """``complete_load(keys)``, with the id of the named transfer unless ``transfer`` is ``None``."""
 
     keys: Keys
     transfer: int | None = None
     one_shot: bool = False
-
-    def simpler(self) -> Iterator[Operation]:
-        """One thing less, or the same keys without the transfer's id."""
-        yield from super().simpler()
-        if self.transfer is not None:
-            yield replace(self, transfer=None)
 
 
 @dataclass(frozen=True)

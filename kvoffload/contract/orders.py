@@ -63,10 +63,12 @@ def check_order(order: str | None) -> None:
     Raises:
         ValueError: if its name is unknown, or its share is none; the message lists the known names.
     """
-    name, _, share = (order or "lru").partition(":")
+    if order is None:
+        return
+    name, colon, share = order.partition(":")
     if name not in ORDERS:
         raise ValueError(f"order is {name!r}; known are {', '.join(ORDERS)}. Leave it out to have no order checked.")
-    if share and (name not in WITH_SHARE or not re.fullmatch(r"[01]?\.?[0-9]*", share) or not 0 <= float(share) <= 1):
+    if colon and (name not in WITH_SHARE or not re.fullmatch(r"[01]|[01]?\.[0-9]+", share) or float(share) > 1):
         raise ValueError(
             f"order is {order!r}; a share goes with {' and '.join(WITH_SHARE)} only, from 0 to 1: slru:0.5."
         )

@@ -102,7 +102,7 @@ def _context(op: ops.Operation) -> str:
 
 
 def _completes(op: ops.Operation) -> bool:
-    return isinstance(op.during if isinstance(op, ops.PolicyFault) else op, ops.CompleteStore | ops.CompleteLoad)
+    return isinstance(op.during if isinstance(op, ops.PolicyFault) else op, ops.Completion)
 
 
 def _lines(step: Step, names: Names, completed: set[int | None]) -> list[str]:

@@ -109,7 +109,11 @@ def test_what_cannot_be_checked_is_exit_code_2_and_a_sentence(folder: Path, targ
     [
         (["--order", "belady"], "order is 'belady'; known are arc, fifo, lfu, lru, s3fifo, slru"),
         (["--order", "lru:0.5"], "order is 'lru:0.5'; a share goes with s3fifo and slru only, from 0 to 1"),
-        (["--order", "slru:much"], "order is 'slru:much'; a share goes with"),
+        (["--order", ""], "order is ''; known are"),
+        *(
+            (["--order", f"slru:{it}"], f"order is 'slru:{it}'; a share goes with")
+            for it in ("", ".", "much", "1.5", "-1")
+        ),
         (["--capability", "flies"], "the capability is 'flies'; known are scales"),
     ],
 )
