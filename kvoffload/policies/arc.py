@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import filterfalse, islice
 
-from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.per_request import PerRequestPolicy
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
 
-class ARCCachePolicy(CachePolicy):
+class ARCCachePolicy(PerRequestPolicy):
     """Evicts from what one request has used, or from what several have, whichever its ghosts say is worth less.
 
     ARC (Megiddo and Modha, FAST 2003), for batches of blocks that may be pinned:
@@ -43,7 +43,6 @@ class ARCCachePolicy(CachePolicy):
 
     def __init__(self, cache_capacity: int) -> None:
         super().__init__(cache_capacity)
-        self.blocks: dict[OffloadKey, BlockStatus] = {}
         self.t1: dict[OffloadKey, str] = {}
         self.t2: dict[OffloadKey, str] = {}
         self.evictable_t1: OrderedDict[OffloadKey, BlockStatus] = OrderedDict()
@@ -51,18 +50,11 @@ class ARCCachePolicy(CachePolicy):
         self.b1: OrderedDict[OffloadKey, None] = OrderedDict()
         self.b2: OrderedDict[OffloadKey, None] = OrderedDict()
         self.target_t1_size = 0
-        self._storing_request = ""
 
     @property
     def evictable_blocks(self) -> Mapping[OffloadKey, BlockStatus]:
         """The idle blocks of both sides, those of ``t1`` first; made anew on each use."""
         return {**self.evictable_t1, **self.evictable_t2}
-
-    def get(self, key: OffloadKey) -> BlockStatus | None:
-        return self.blocks.get(key)
-
-    def on_store_miss(self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        self._storing_request = req_context.req_id
 
     def insert(self, key: OffloadKey, block: BlockStatus) -> None:
         self.blocks[key] = block
@@ -127,7 +119,6 @@ class ARCCachePolicy(CachePolicy):
         for part in (self.blocks, self.t1, self.t2, self.evictable_t1, self.evictable_t2, self.b1, self.b2):
             part.clear()
         self.target_t1_size = 0
-        self._storing_request = ""
 
     def mark_evictable(self, key: OffloadKey) -> None:
         side = self.evictable_t1 if key in self.t1 else self.evictable_t2

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import filterfalse, islice
 
-from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.per_request import PerRequestPolicy
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
 
@@ -22,7 +22,7 @@ class Usage:
     used_by: str
 
 
-class LFUCachePolicy(CachePolicy):
+class LFUCachePolicy(PerRequestPolicy):
     """Evicts the blocks of the lowest priority: how often a block was used, plus how old the cache was the last time.
 
     LFU with dynamic aging (LFU-DA; Arlitt, Cherkasova, Dilley, Friedrich and Jin, SIGMETRICS PER 2000), for batches of
@@ -52,24 +52,16 @@ class LFUCachePolicy(CachePolicy):
 
     def __init__(self, cache_capacity: int) -> None:
         super().__init__(cache_capacity)
-        self.blocks: dict[OffloadKey, BlockStatus] = {}
         self.usage: dict[OffloadKey, Usage] = {}
         self.buckets: dict[int, OrderedDict[OffloadKey, BlockStatus]] = {}
         self.age = 0
         self._priorities: list[int] = []  # a heap of the keys of ``buckets``, each once
         self._most_buckets = 1
-        self._storing_request = ""
 
     @property
     def evictable_blocks(self) -> Mapping[OffloadKey, BlockStatus]:
         """The idle blocks, next victim first; made anew on each use."""
         return {key: block for priority in sorted(self.buckets) for key, block in self.buckets[priority].items()}
-
-    def get(self, key: OffloadKey) -> BlockStatus | None:
-        return self.blocks.get(key)
-
-    def on_store_miss(self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        self._storing_request = req_context.req_id
 
     def insert(self, key: OffloadKey, block: BlockStatus) -> None:
         self.blocks[key] = block
@@ -124,7 +116,6 @@ class LFUCachePolicy(CachePolicy):
             part.clear()
         self._drop_empty_buckets()
         self.age = 0
-        self._storing_request = ""
 
     def mark_evictable(self, key: OffloadKey) -> None:
         priority = self.usage[key].priority

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Sequence, Set
 
-from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.per_request import PerRequestPolicy
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
 # Both as in the paper. Moving after one use is better here and worse there: on the Mooncake conversation trace it hits
@@ -14,7 +14,7 @@ from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 MOST_USES, USES_TO_MOVE = 3, 2
 
 
-class S3FIFOCachePolicy(CachePolicy):
+class S3FIFOCachePolicy(PerRequestPolicy):
     """Evicts the first block of the small queue that was not used twice, or of the main queue that was not used lately.
 
     S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023), for batches of blocks that may be pinned:
@@ -57,7 +57,6 @@ class S3FIFOCachePolicy(CachePolicy):
         super().__init__(cache_capacity)
         if not 0 <= small_share <= 1:
             raise ValueError(f"small_share is {small_share}; it is a share of the capacity, from 0 to 1.")
-        self.blocks: dict[OffloadKey, BlockStatus] = {}
         self.evictable_blocks: dict[OffloadKey, BlockStatus] = {}
         self.small: dict[OffloadKey, None] = {}
         self.small_queue: OrderedDict[OffloadKey, None] = OrderedDict()
@@ -66,13 +65,6 @@ class S3FIFOCachePolicy(CachePolicy):
         self.used_by: dict[OffloadKey, str] = {}
         self.ghosts: OrderedDict[OffloadKey, None] = OrderedDict()
         self.most_small = max(1, int(cache_capacity * small_share))
-        self._storing_request = ""
-
-    def get(self, key: OffloadKey) -> BlockStatus | None:
-        return self.blocks.get(key)
-
-    def on_store_miss(self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        self._storing_request = req_context.req_id
 
     def insert(self, key: OffloadKey, block: BlockStatus) -> None:
         self.blocks[key] = block
@@ -132,7 +124,6 @@ class S3FIFOCachePolicy(CachePolicy):
             resident.clear()
         for queue in (self.small_queue, self.main_queue, self.ghosts):
             queue.clear()
-        self._storing_request = ""
 
     def mark_evictable(self, key: OffloadKey) -> None:
         self.evictable_blocks[key] = self.blocks[key]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain, filterfalse, islice
 
-from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
+from kvoffload.policies.per_request import PerRequestPolicy
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
 
-class SLRUCachePolicy(CachePolicy):
+class SLRUCachePolicy(PerRequestPolicy):
     """Evicts what was not used again, or not lately, before what was; of either the least recent block first.
 
     SLRU (Karedla, Love and Wherry, IEEE Computer 1994), for batches of blocks that may be pinned:
@@ -52,24 +52,16 @@ class SLRUCachePolicy(CachePolicy):
         super().__init__(cache_capacity)
         if not 0 <= protected_share <= 1:
             raise ValueError(f"protected_share is {protected_share}; it is a share of the capacity, from 0 to 1.")
-        self.blocks: dict[OffloadKey, BlockStatus] = {}
         self.probationary_segment: dict[OffloadKey, str] = {}
         self.protected_segment: dict[OffloadKey, str] = {}
         self.evictable_probationary: OrderedDict[OffloadKey, BlockStatus] = OrderedDict()
         self.evictable_protected: OrderedDict[OffloadKey, BlockStatus] = OrderedDict()
         self.most_protected = int(cache_capacity * protected_share)
-        self._storing_request = ""
 
     @property
     def evictable_blocks(self) -> Mapping[OffloadKey, BlockStatus]:
         """The idle blocks, next victim first; made anew on each use."""
         return {**self.evictable_probationary, **self.evictable_protected}
-
-    def get(self, key: OffloadKey) -> BlockStatus | None:
-        return self.blocks.get(key)
-
-    def on_store_miss(self, keys: Collection[OffloadKey], req_context: ReqContext = NO_REQUEST) -> None:
-        self._storing_request = req_context.req_id
 
     def insert(self, key: OffloadKey, block: BlockStatus) -> None:
         self.blocks[key] = block
@@ -118,7 +110,6 @@ class SLRUCachePolicy(CachePolicy):
             part.clear()
         self.evictable_probationary.clear()
         self.evictable_protected.clear()
-        self._storing_request = ""
 
     def mark_evictable(self, key: OffloadKey) -> None:
         if key in self.probationary_segment:
