@@ -19,46 +19,69 @@ def main() -> None:
     """Check and measure KV-cache offloading managers and their eviction policies."""
 
 
+Target = Annotated[
+    str,
+    typer.Argument(
+        help="MODULE:NAME of a class or factory that takes a number of blocks; or vLLM's extra configuration as JSON.",
+        show_default=False,
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        help="The order that it declares: lru, arc, slru, s3fifo, lfu or fifo; slru:0.5 with its share.",
+        show_default="none: no order is checked",
+    ),
+]
+Capabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--capability",
+        help="What it promises besides (scales), or does not promise (no-repeated-keys); may be given several times.",
+        show_default=False,
+    ),
+]
+StoreThreshold = Annotated[
+    int | None,
+    typer.Option(min=0, help="Make a manager with this store_threshold, and check its admission.", show_default=False),
+]
+MaxTrackerSize = Annotated[
+    int, typer.Option(min=1, help="The max_tracker_size that goes with it; small, so that it overflows.")
+]
+
+
+def _arguments(store_threshold: int | None, max_tracker_size: int) -> dict[str, object]:
+    if store_threshold is None:
+        return {}
+    return {"store_threshold": store_threshold, "max_tracker_size": max_tracker_size}
+
+
 @app.command()
 def check(
-    target: Annotated[
-        str, typer.Argument(help="MODULE:NAME of a class or factory that takes a number of blocks.", show_default=False)
-    ],
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="The order that it declares: lru, arc, slru, s3fifo, lfu or fifo; slru:0.5 with its share.",
-            show_default="none: no order is checked",
-        ),
-    ] = None,
-    capability: Annotated[
+    target: Target,
+    order: Order = None,
+    capability: Capabilities = None,
+    expected_failure: Annotated[
         list[str] | None,
-        typer.Option(help="What else it declares: scales (evictions cost the same at any size).", show_default=False),
-    ] = None,
-    store_threshold: Annotated[
-        int | None,
         typer.Option(
-            min=0, help="Make a manager with this store_threshold, and check its admission.", show_default=False
-        ),
-    ] = None,
-    max_tracker_size: Annotated[
-        int, typer.Option(min=1, help="The max_tracker_size that goes with it; small, so that it overflows.")
-    ] = 3,
-    histories: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How many histories to choose with care, after three times as many by the dice; 100 unless given.",
+            help="A clause that it is known to break, and why: 'events-replay=our issue 12'. If it is kept all the "
+            "same, the verdict is broken.",
             show_default=False,
         ),
     ] = None,
-    steps: Annotated[
+    contract: Annotated[
         int | None,
-        typer.Option(min=1, help="The most steps chosen in each; 50 unless given.", show_default=False),
+        typer.Option(help="Hold it to this version of the contract.", show_default="the newest"),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Try other histories.", show_default="the same ones every time")
+    store_threshold: StoreThreshold = None,
+    max_tracker_size: MaxTrackerSize = 3,
+    budget: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many histories to try; 400 unless given.", show_default=False),
     ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which histories; one seed gives one report, always.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    junit: Annotated[Path | None, typer.Option(help="Write it to this file as JUnit XML, too.")] = None,
 ) -> None:
     """Run the policy or manager contract on any importable class.
 
@@ -66,10 +89,68 @@ def check(
     or situation never came up.
     """
     # Here, not above: it brings Hypothesis, for which nobody who replays a trace should wait.
+    from kvoffload.contract import CONTRACT_VERSION
     from kvoffload.contract.command import run_check
+    from kvoffload.contract.search import BUDGET
 
-    admission = None if store_threshold is None else (store_threshold, max_tracker_size)
-    raise typer.Exit(run_check(target, order, capability or [], admission, histories, steps, seed))
+    expected = dict(_known_failure(text) for text in expected_failure or ())
+    arguments = _arguments(store_threshold, max_tracker_size)
+    version = CONTRACT_VERSION if contract is None else contract
+    code = run_check(target, order, capability or [], expected, version, arguments, budget or BUDGET, seed, json, junit)
+    raise typer.Exit(code)
+
+
+def _known_failure(text: str) -> tuple[str, str]:
+    id, equals, reason = text.partition("=")
+    if not (equals and reason.strip()):
+        raise typer.BadParameter(f"{text!r} has no reason; write the clause, = and why: 'events-replay=our issue 12'.")
+    return id.strip(), reason.strip()
+
+
+@app.command("replay-history")
+def replay_history(
+    target: Target,
+    history: Annotated[
+        str,
+        typer.Argument(help="The calls, as a report shows them: 'manager 2; store a b; done a b; load a; store c'."),
+    ],
+    order: Order = None,
+    capability: Capabilities = None,
+    store_threshold: StoreThreshold = None,
+    max_tracker_size: MaxTrackerSize = 3,
+    pytest: Annotated[
+        Path | None,
+        typer.Option(help="Write the history to this file as a test that needs only the target; - prints it."),
+    ] = None,
+) -> None:
+    """Make the calls of one history, and judge each.
+
+    Exit code 0: no clause is broken; 1: one is; 2: it could not be run.
+    """
+    from kvoffload.contract.replaying import run_replay_history
+
+    arguments = _arguments(store_threshold, max_tracker_size)
+    raise typer.Exit(run_replay_history(target, history, order, capability or [], arguments, pytest))
+
+
+@app.command()
+def clauses() -> None:
+    """List every clause of the contract."""
+    from kvoffload.contract.explain import list_clauses
+
+    typer.echo(list_clauses())
+
+
+@app.command()
+def explain(clause: Annotated[str, typer.Argument(help="The id of a clause, as a report shows it.")]) -> None:
+    """Say what a clause is for, where it was broken in public, and what breaks it."""
+    from kvoffload.contract.explain import explain as explanation
+
+    try:
+        typer.echo(explanation(clause))
+    except ValueError as error:
+        typer.echo(f"kvoffload explain: {error}", err=True)
+        raise typer.Exit(2) from error
 
 
 @app.command()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kvoffload.contract.drivers import Outcome, Stored
+from kvoffload.contract.outcome import MisbehaviourError, Outcome, Stored
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 
@@ -56,6 +56,8 @@ def blame_keys(id: str) -> dict[Aspect, str]:
 
 def shown(outcome: Outcome) -> str:
     """What a call returned or raised, for a report."""
+    if isinstance(outcome.raised, MisbehaviourError):
+        return str(outcome.raised)
     match outcome.value:
         case _ if outcome.raised is not None:
             return f"raises {type(outcome.raised).__name__}: {outcome.raised}"

@@ -1,22 +1,26 @@
-"""What a machine draws from, and how: by Hypothesis one by one, or by the dice many at once."""
+"""What a history is made of by chance: pools that arguments are drawn from, and choosers whose methods draw from them.
+
+A chooser is driven by the dice (``walk.py``) or by Hypothesis (``machines.py``); it knows neither, and judges nothing.
+"""
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
-
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
 from kvoffload.contract import operations as ops
+from kvoffload.contract.lockstep import Lockstep
 from kvoffload.contract.operations import Keys
+
+Pools: TypeAlias = Mapping[str, Sequence[Any]]
+"""What each argument is drawn from, by its name; a value that stands there several times is as many times as likely."""
 
 KEYS = ops.keys("abcdef")
 _DICE = random.Random(0)
 
-# What arguments are drawn from; a value that stands there several times is as many times as likely.
 CAPACITIES = (3, 2, 4, 1, 5, 0)
 # Up to four keys, some with repeats; lists that Hypothesis draws key by key are mostly empty or short.
 KEY_LISTS: tuple[Keys, ...] = (
@@ -36,48 +40,68 @@ FAULTS = tuple(
         (False, False, True),
     )
 )
-CALLS_IN_A_WALK = 20
 
 Method = TypeVar("Method", bound=Callable[..., None])
 
 
 def choice(**pools: Sequence[Any]) -> Callable[[Method], Method]:
-    """Make a method a rule, whose arguments are drawn from these pools; a walk calls it as well."""
+    """Make a method of a chooser one of its choices, with arguments from these pools."""
 
     def add(method: Method) -> Method:
-        strategies: dict[str, Any] = {name: st.sampled_from(pool) for name, pool in pools.items()}
-        chosen: Any = cast(Any, rule)(**strategies)(method)
-        chosen.pools = pools
-        return cast(Method, chosen)
+        cast(Any, method).pools = pools
+        return method
 
     return add
 
 
-class Machine(RuleBasedStateMachine):
-    """A machine with one more rule, which makes many choices at once."""
+class Choice(NamedTuple):
+    """A method of a chooser, and what its arguments are drawn from."""
 
-    @rule(number=st.integers(0, 2**32 - 1))
-    def walk(self, number: int) -> None:
-        """Twenty choices by the dice: what Hypothesis draws one by one takes longer than the calls that are chosen."""
-        dice = random.Random(number)
-        methods = [method for name in dir(type(self)) if hasattr(method := getattr(self, name), "pools")]
-        for _ in range(CALLS_IN_A_WALK):
-            method = dice.choice(methods)
-            method(**{name: dice.choice(pool) for name, pool in method.pools.items()})
+    method: Callable[..., None]
+    pools: Pools
 
-    @classmethod
-    def walk_alone(cls, number: int) -> None:
-        """A whole history of a few walks, without Hypothesis."""
-        dice = random.Random(number)
-        machine = cls()
-        machine.begin(dice)
-        for _ in range(dice.randint(1, 4)):
-            machine.walk(dice.getrandbits(32))
-        machine.teardown()
 
-    def begin(self, dice: random.Random) -> None:
-        """Make the subject, with a capacity by the dice."""
-        raise NotImplementedError
+def drawn(dice: random.Random, pools: Pools) -> dict[str, Any]:
+    """One value from each pool."""
+    throw = dice.random  # and not dice.choice, which takes twice as long
+    return {name: pool[int(throw() * len(pool))] for name, pool in pools.items()}
+
+
+class Chooser(ABC):
+    """Chooses the operations of one history, one choice after the other, and hands them to its lockstep.
+
+    Args:
+        start: makes a subject of a capacity, in lockstep with the specification.
+        capacity: the capacity.
+
+    Attributes:
+        beginning: what the arguments after ``start`` are drawn from.
+        choices: the methods that ``choice`` marks, by name: the order decides what a seed gives.
+    """
+
+    beginning: ClassVar[Pools] = {"capacity": CAPACITIES}
+    choices: ClassVar[tuple[Choice, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        # Once for each class, and not for each walk.
+        super().__init_subclass__()
+        members: list[Any] = [getattr(cls, name, None) for name in sorted(dir(cls))]
+        cls.choices = tuple(Choice(method, method.pools) for method in members if hasattr(method, "pools"))
+
+    def __init__(self, start: Callable[[int], Any], capacity: int) -> None:
+        self.lockstep: Lockstep = start(capacity)
+
+    def choose(self, dice: random.Random, times: int) -> None:
+        """Make so many choices by the dice; fewer if the history ends before."""
+        for _ in range(times):
+            if self.lockstep.over:
+                break
+            method, pools = self.choices[int(dice.random() * len(self.choices))]
+            method(self, **drawn(dice, pools))
+
+    @abstractmethod
+    def finish(self) -> None:
+        """End the history with calls that show what the others have left behind."""
 
 
 def some_of(keys: Keys, pick: int) -> Keys:

@@ -2,72 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 from rich.console import Console
 
-from kvoffload.contract.checks import check_manager, check_policy, require_known
-from kvoffload.contract.orders import check_order
+from kvoffload.contract.checks import check_manager, check_policy
+from kvoffload.contract.exports import as_json, as_junit
 from kvoffload.contract.resolve import TargetError, resolve
-from kvoffload.contract.search import QUICK
-from kvoffload.contract.verdict import Verdict
+from kvoffload.contract.summary import details, table
+from kvoffload.contract.verdict import Report, Verdict
+
+
+def plain(stderr: bool = False) -> Console:
+    """A console that prints text as it is."""
+    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False)
 
 
 def run_check(
-    target: str,
+    text: str,
     order: str | None,
-    capabilities: list[str],
-    admission: tuple[int, int] | None,
-    histories: int | None,
-    steps: int | None,
-    seed: int | None,
+    capabilities: Sequence[str],
+    expected_failures: Mapping[str, str],
+    contract: int,
+    arguments: Mapping[str, object],
+    budget: int,
+    seed: int,
+    as_data: bool,
+    junit: Path | None,
 ) -> int:
     """Check the target and print what was found.
 
     Args:
-        target: ``MODULE:NAME``.
+        text: the target: ``MODULE:NAME`` or vLLM's configuration.
         order: the order that it declares.
         capabilities: what else it declares.
-        admission: the ``store_threshold`` and the ``max_tracker_size`` to make a manager with.
-        histories: how many histories to try.
-        steps: the most steps chosen in each.
+        expected_failures: ids of clauses that it is known to break, each with the reason.
+        contract: the contract version that it is held to.
+        arguments: what else to make it with.
+        budget: how many histories to try.
         seed: chooses other histories.
+        as_data: print JSON.
+        junit: a file to write as JUnit XML as well.
 
     Returns:
         The verdict, which is the exit code.
     """
-    out, err = (
-        Console(soft_wrap=True, markup=False, highlight=False),
-        Console(stderr=True, soft_wrap=True, markup=False),
-    )
+    err = plain(stderr=True)
     try:
-        arguments = {} if admission is None else {"store_threshold": admission[0], "max_tracker_size": admission[1]}
-        found = resolve(target, order, **arguments)
-        check_order(order)
-        require_known(capabilities)
+        found = resolve(text, order, capabilities, **arguments)
+        with err.status(f"Checking {found.name} ..."):  # on a terminal only
+            options = {
+                "order": order,
+                "capabilities": capabilities,
+                "expected_failures": expected_failures,
+                "contract": contract,
+                "budget": budget,
+                "seed": seed,
+                "name": found.name,
+                "arguments": found.arguments,
+            }
+            if found.subject == "policy":
+                report = check_policy(found.make, **options)  # type: ignore[arg-type]
+            else:
+                threshold, most = found.admission.threshold, found.admission.most
+                report = check_manager(found.make, store_threshold=threshold, max_tracker_size=most, **options)  # type: ignore[arg-type]
     except (TargetError, ValueError) as error:
         err.print(f"kvoffload check: {error}")
         return Verdict.COULD_NOT_BE_CHECKED
-    budget = QUICK
-    if histories is not None or steps is not None:
-        budget = type(QUICK)(
-            QUICK,
-            max_examples=histories or QUICK.max_examples,
-            stateful_step_count=steps or QUICK.stateful_step_count,
-        )
-    with err.status(f"Checking {target} ..."):  # on a terminal only
-        if found.subject == "policy":
-            report = check_policy(
-                found.make, order=order, capabilities=capabilities, budget=budget, seed=seed, name=target
-            )
-        else:
-            report = check_manager(
-                found.make,
-                order=order,
-                budget=budget,
-                seed=seed,
-                name=target,
-                arguments=found.arguments,
-                store_threshold=arguments.get("store_threshold", 0),
-                max_tracker_size=arguments.get("max_tracker_size", 1),
-            )
-    out.print(str(report))
+    if junit is not None:
+        junit.write_text(as_junit(report))
+    if as_data:
+        plain().print(as_json(report))
+    else:
+        print_report(report)
     return report.verdict
+
+
+def print_report(report: Report) -> None:
+    """Plain lines in a pipe; on a terminal the same with a table of the clauses."""
+    out = plain()
+    if not out.is_terminal:
+        out.print(str(report))
+        return
+    for violation in report.failures.values():
+        out.print(f"{violation}\n")
+    Console().print(table(report))
+    for line in details(report):
+        out.print(line)
+    out.print(f"  took {report.seconds:.1f} s")

@@ -6,18 +6,22 @@ A lockstep is handed operations by whoever chooses them and judges each one. It 
 from __future__ import annotations
 
 import copy
+import traceback
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+from kvoffload.contract.adapters.style import Style
 from kvoffload.contract.clauses import Clause, Subject, clause
-from kvoffload.contract.drivers import Outcome
-from kvoffload.contract.operations import Operation
+from kvoffload.contract.history import write_history
+from kvoffload.contract.operations import FinishRequest, Operation
+from kvoffload.contract.outcome import Outcome
 from kvoffload.contract.program import Step
 from kvoffload.contract.report import describe_violation
+from kvoffload.contract.time_limit import CallHangsError, watched
 from kvoffload.types import OffloadKey
 
 
@@ -35,6 +39,8 @@ class ContractViolation(Exception):
         why: one line that connects the two.
         target: ``module:name`` of what makes the subject, or empty.
         arguments: what else the subject is made with, as it stands in Python after the capacity.
+        options: the options of a command that judges it in the same way.
+        style: how the calls of a program are written.
     """
 
     def __init__(
@@ -59,6 +65,15 @@ class ContractViolation(Exception):
         self.why = why
         self.target = ""
         self.arguments = ""
+        self.options = ""
+        self.style = Style()
+
+    @property
+    def history_text(self) -> str:
+        """The history as ``kvoffload replay-history`` reads it; empty if only its end is remembered."""
+        if not self.history or self.num_calls > len(self.history):
+            return ""
+        return write_history(self.subject, self.capacity, (step.op for step in self.history))
 
     def __str__(self) -> str:
         return describe_violation(self)
@@ -76,12 +91,14 @@ class Watch:
         quiet: ids of clauses that another run reports: a history in which one of them breaks ends there.
         operations: how often each operation was carried out.
         situations: how often each named situation came up.
+        states: the distinct abstract states that were reached, by their hashes.
         violation: the first one that was raised.
     """
 
     quiet: Container[str] = ()
     operations: Counter[str] = field(default_factory=Counter)
     situations: Counter[str] = field(default_factory=Counter)
+    states: set[int] = field(default_factory=set)
     violation: ContractViolation | None = None
 
 
@@ -90,42 +107,58 @@ class Lockstep(ABC):
 
     Attributes:
         subject: ``"policy"`` or ``"manager"``.
+        claims: ids of the capabilities that the implementation claims.
+        unreadable: the clauses of which the first claimed one is broken where what the subject shows cannot be read.
         over: whether the history has ended: with a broken clause, or because nothing can be judged after it.
+        style: how the calls of a program are written.
         history: the calls so far; only the last ``remember`` of them if that was given.
     """
 
     subject: Subject
+    unreadable: tuple[str, ...]
 
-    def __init__(self, capacity: int, watch: Watch | None = None, remember: int | None = None) -> None:
+    def __init__(
+        self, capacity: int, claims: frozenset[str], watch: Watch | None = None, remember: int | None = None
+    ) -> None:
         self.capacity = capacity
+        self.claims = claims
         self.watch = watch or Watch()
         self.over = False
         self.history: deque[Step] = deque(maxlen=remember)
         self.num_calls = 0
+        self.style = Style()
+        self._read_error: Exception | None = None
 
     def apply(self, op: Operation) -> None:
         """Carry one operation out and judge it.
 
         An operation that makes no sense in this state (a completion of a transfer that was never prepared, a pin of a
-        key that is not resident) is left out, so that a history may lose any of its calls and still be one.
+        key that is not resident) is left out, so that a history may lose any of its calls and still be one. What the
+        implementation does not claim to take is left out of the operation.
 
         Raises:
             ContractViolation: if it breaks a clause.
         """
-        if self.over or not self._makes_sense(op):
+        claimed = None if self.over else self._claimed(op)
+        if claimed is None or not self._makes_sense(claimed):
             return
+        op = claimed
         self.watch.operations[type(op).__name__] += 1
         self.history.append(Step(op))
         self.num_calls += 1
         self._watched(lambda: self._judge(op))
+        self.watch.states.add(hash((self.capacity, self._abstract_state())))
 
     def saw(self, *situations: str) -> None:
         """Count situations that came up."""
         self.watch.situations.update(situations)
 
     def record(self, outcome: Outcome) -> Outcome:
-        """Note in the history what the last call returned."""
+        """Note in the history what the last call returned, and judge that it changed nothing it was only to read."""
         self.history[-1].outcome = outcome
+        if outcome.changed:
+            why = "what a call is given belongs to its caller; the call may only read it"
+            self.broken("arguments-kept", "the arguments as they were", outcome.changed, why)
         return outcome
 
     def broken(self, id: str, expected: object, actual: object, why: str) -> NoReturn:
@@ -137,15 +170,18 @@ class Lockstep(ABC):
             ContractViolation: unless another run reports that clause.
         """
         self.over = True
-        if id in self.watch.quiet:
+        broken = clause(id)
+        if id in self.watch.quiet or not self.claims.issuperset(broken.needs):
             raise EndedQuietlyError
-        raise ContractViolation(
-            clause(id), self.subject, self.capacity, self.history, self.num_calls, str(expected), str(actual), why
-        ) from self._raised()
+        violation = ContractViolation(
+            broken, self.subject, self.capacity, self.history, self.num_calls, str(expected), str(actual), why
+        )
+        violation.style = self.style
+        raise violation from self._raised()
 
     def _raised(self) -> Exception | None:
         outcome = self.history[-1].outcome
-        return outcome.raised if outcome else None
+        return outcome.raised if outcome and outcome.raised else self._read_error
 
     def finish(self) -> None:
         """The history is over: judge what only a whole history shows.
@@ -159,13 +195,44 @@ class Lockstep(ABC):
     def _watched(self, judge: Callable[[], None]) -> None:
         try:
             with suppress(EndedQuietlyError):
-                judge()
+                try:
+                    judge()
+                except (ContractViolation, EndedQuietlyError):
+                    raise
+                except Exception as raised:
+                    self._unreadable(raised)
         except ContractViolation as violation:
             self.watch.violation = self.watch.violation or violation
             raise
 
+    def _unreadable(self, raised: Exception) -> NoReturn:
+        """What the implementation shows after a call cannot even be read."""
+        if not self.history:
+            raise raised
+        where = traceback.extract_tb(raised.__traceback__)[-1]
+        self._read_error = raised
+        why = f"raised in {where.name}() when what the {self.subject} shows after this call was read"
+        self.broken(self.claimed_of(*self.unreadable), "no exception", f"{type(raised).__name__}: {raised}", why)
+
+    def claimed_of(self, *ids: str) -> str:
+        """The first of these clauses that the implementation claims to keep, or the last one."""
+        return next((id for id in ids if self.claims.issuperset(clause(id).needs)), ids[-1])
+
+    def _abstract_state(self) -> Hashable:
+        """Where the model stands; ``None`` if that is not counted."""
+        return None
+
     def _judge_whole(self) -> None:  # noqa: B027 - an empty default, not a forgotten abstract
         """Judge what only a whole history shows."""
+
+    def _claimed(self, op: Operation) -> Operation | None:
+        """The operation without what the implementation does not claim to take; ``None`` if nothing is left of it."""
+        if "repeated-keys" not in self.claims and len(set(op.named)) < len(op.named):
+            distinct: Any = {"keys": tuple(dict.fromkeys(op.named))}
+            op = replace(op, **distinct)
+        if isinstance(op, FinishRequest) and ("requests" not in self.claims or not op.request):
+            return None
+        return op
 
     @abstractmethod
     def _makes_sense(self, op: Operation) -> bool:
@@ -183,11 +250,15 @@ def eviction_order(policy: Any, most: int) -> tuple[OffloadKey, ...] | None:
         At most ``most`` keys; ``None`` if the policy cannot be copied or fails on the way.
     """
     drained: list[OffloadKey] = []
-    try:
+
+    def empty() -> None:
         emptied = copy.deepcopy(policy)
         while len(drained) < most and (victims := emptied.evict(1, set())):
             drained.extend(key for key, _ in victims)
-    except Exception:
+
+    try:
+        watched(empty)
+    except (Exception, CallHangsError):
         return None
     return tuple(drained)
 

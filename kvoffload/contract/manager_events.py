@@ -6,8 +6,9 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
-from kvoffload.contract.drivers import Outcome
+from kvoffload.contract.blame import shown
 from kvoffload.contract.lockstep import ContractViolation
+from kvoffload.contract.outcome import Outcome
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -27,6 +28,8 @@ def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
 
 def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]) -> None:
     """Replay drained events: stored and removed alternate for each key, and what is left is ready."""
+    if drained.raised is not None:
+        run.broken("events-once", "no exception", shown(drained), "take_events() never raises")
     announced = run.state.announced
     out_of_turn: list[tuple[str, OffloadKey]] = []
     for kind, keys in drained.value:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import shown
-from kvoffload.contract.drivers import Outcome
 from kvoffload.contract.lockstep import ContractViolation, EndedQuietlyError
 from kvoffload.contract.manager_events import replay_events
 from kvoffload.contract.manager_state import residency
+from kvoffload.contract.outcome import Outcome
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys, shown
-from kvoffload.contract.drivers import Outcome
+from kvoffload.contract.outcome import MisbehaviourError, Outcome
 from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, OffloadingError, UnbalancedReleaseError
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -32,7 +32,8 @@ def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
         run.compare(op.keys, blame_all("load-ready-only"))
         return
     if outcome.raised is not None:
-        run.broken("load-ready-only", "no exception", shown(outcome), "every key of the call is ready")
+        clause = run.claimed_of("load-ready-only", "lookup-truth")
+        run.broken(clause, "no exception", shown(outcome), "every key of the call is ready")
     slots = tuple(state.slots.get(key) for key in op.keys)
     if outcome.value != slots:
         run.broken("slots-stable", f"blocks {list(slots)}", shown(outcome), "block_ids[i] belongs to keys[i]")
@@ -71,7 +72,7 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
         return
     repeated = len(held) < len(op.keys)
     if outcome.raised is not None:
-        broken = "load-once" if repeated else "release-balanced"
+        broken = "load-once" if repeated else run.claimed_of("release-balanced", "load-once")
         run.broken(broken, "no exception", shown(outcome), "each of these keys is being loaded")
     if op.transfer is not None and len(held) < sum(reader == op.transfer for reader, _ in state.transfers.reads):
         run.saw("completed a load in part")
@@ -102,6 +103,8 @@ def _moved_too_often(
 
 def _raises(outcome: Outcome, error: type[OffloadingError], key: OffloadKey) -> bool:
     """Whether the call raised; one that raises our own errors raises the right one, for the right key."""
+    if isinstance(outcome.raised, MisbehaviourError):
+        return False
     if isinstance(outcome.raised, OffloadingError):
         return type(outcome.raised) is error and getattr(outcome.raised, "key", None) == key
     return outcome.raised is not None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from kvoffload.contract import operations as ops
+from kvoffload.contract.adapters.style import Style
 from kvoffload.contract.blame import ASPECTS, Aspect, Difference, blame_all, shown
-from kvoffload.contract.drivers import ManagerDriver, Outcome
+from kvoffload.contract.drivers import ManagerDriver
 from kvoffload.contract.lockstep import Lockstep, Watch
 from kvoffload.contract.manager_admission import clause_of_admission
+from kvoffload.contract.manager_claims import claimed_call
 from kvoffload.contract.manager_events import judge_take_events
 from kvoffload.contract.manager_faults import judge_fault
 from kvoffload.contract.manager_loads import judge_complete_load, judge_prepare_load
 from kvoffload.contract.manager_state import ManagerState
 from kvoffload.contract.manager_stores import judge_complete_store, judge_prepare_store
 from kvoffload.contract.orders import start_order
+from kvoffload.contract.outcome import Outcome
 from kvoffload.contract.view import ManagerView
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -33,42 +36,51 @@ class ManagerLockstep(Lockstep):
     Args:
         make: makes the manager for a number of blocks.
         capacity: the number of blocks.
+        claims: ids of the capabilities that it claims.
         order: the order its policy declares, or ``None``.
         watch: what the run looks for.
         thorough: compare every key that was ever named after every call, not only the keys of the call.
         remember: keep only so many calls of the history.
         admission: the model of its admission, nothing having been offered yet.
-        events: whether it claims to tell events.
     """
 
     subject = "manager"
+    unreadable = ("lookup-truth",)
 
     def __init__(
         self,
         make: Callable[[int], Any],
         capacity: int,
+        claims: frozenset[str],
         order: str | None = None,
         watch: Watch | None = None,
         thorough: bool = True,
         remember: int | None = None,
         admission: Admission[OffloadKey] = EVERY_KEY,
-        events: bool = True,
     ) -> None:
-        super().__init__(capacity, watch, remember)
+        super().__init__(capacity, claims, watch, remember)
         self._make = make
         self.order_id = order
         self.thorough = thorough
         self.drains_each_call = False
         self._twin: ManagerDriver | None = None
         self.driver = ManagerDriver(make(capacity))
+        self.style = Style(self.driver.calls.needs_request)
         self.view = ManagerView(self.driver.manager)
         self._admission = admission
-        self.tells_events = events and hasattr(self.driver.manager, "take_events")
         self.state = ManagerState.new(capacity, start_order(order, capacity), admission)
+        self.state.tells_pending = "pending-lookups" in claims
+
+    @property
+    def tells_events(self) -> bool:
+        """Whether it claims to tell events."""
+        return "events" in self.claims
+
+    def _claimed(self, op: ops.Operation) -> ops.Operation | None:
+        claimed = super()._claimed(op)
+        return None if claimed is None else claimed_call(self.claims, self.state, claimed)
 
     def _makes_sense(self, op: ops.Operation) -> bool:
-        if isinstance(op, ops.TakeEvents):
-            return self.tells_events
         return self.driver.can(op.during if isinstance(op, ops.PolicyFault) else op)
 
     def _judge(self, op: ops.Operation) -> None:
@@ -95,6 +107,8 @@ class ManagerLockstep(Lockstep):
                 self._judge_reset(op)
             case ops.TakeEvents():
                 judge_take_events(self, op)
+            case ops.FinishRequest():
+                self._judge_finish(op)
             case ops.PolicyFault():
                 judge_fault(self, op)
 
@@ -111,7 +125,7 @@ class ManagerLockstep(Lockstep):
             if not outcome.same_as(other):
                 why = "since the last reset_cache() both were given the same calls"
                 self.broken("reset-fresh", f"{shown(other)}, as a new manager answers", shown(outcome), why)
-        if never_raises is not None and outcome.raised is not None:
+        if never_raises is not None and (outcome.raised is not None):
             self.broken(never_raises, "no exception", shown(outcome), "this call never raises")
         return outcome
 
@@ -141,21 +155,24 @@ class ManagerLockstep(Lockstep):
         for difference in self.state.differences(self.driver, self.view, keys, whole=True):
             self.broken(ASPECTS[difference.aspect], difference.expected, difference.actual, difference.why)
 
+    def _abstract_state(self) -> Hashable:
+        tier = self.state.tier
+        return (tier.pending, tier.idle, frozenset(tier.pinned.items())) if self.thorough else None
+
     def anew(self) -> ManagerLockstep:
         """A lockstep of the same kind, with a new manager in it, that is silent about nothing."""
-        return ManagerLockstep(
-            self._make, self.capacity, self.order_id, admission=self._admission, events=self.tells_events
-        )
+        return ManagerLockstep(self._make, self.capacity, self.claims, self.order_id, admission=self._admission)
 
     def eviction_order(self) -> tuple[OffloadKey, ...] | None:
-        """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown."""
-        return self.view.eviction_order(self.capacity + 1) if self.thorough else None
+        """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown or claimed."""
+        claims_order = self.claims >= {"list", "deterministic", "order-on-refusal"}
+        return self.view.eviction_order(self.capacity + 1) if self.thorough and claims_order else None
 
     def _judge_lookup(self, op: ops.Lookup) -> None:
         outcome = self.perform(op, never_raises="lookup-truth")
         expected = spec.lookup(self.state.tier, op.key)
-        if outcome.value != expected:
-            self.broken("lookup-truth", expected, outcome.value, f"{op.key!r} is that after the calls so far")
+        if outcome.value != self.state.told(expected):
+            self.broken("lookup-truth", expected, outcome.value, self.state.why(op.key))
         self.state.totals[LOOKUPS[expected]] += 1
         self.compare(op.named, blame_all("lookup-pure"))
 
@@ -167,6 +184,10 @@ class ManagerLockstep(Lockstep):
             kind = "a pinned" if key in state.tier.pinned else TOUCHED[spec.lookup(state.tier, key)]
             self.saw(f"touched {kind} key")
         self.compare(op.keys, blame_all("touch-pure"))
+
+    def _judge_finish(self, op: ops.FinishRequest) -> None:
+        self.perform(op, never_raises=self.claimed_of("touch-pure", *self.unreadable))
+        self.compare((), blame_all("touch-pure"))
 
     def _judge_reset(self, op: ops.ResetCache) -> None:
         state = self.state
@@ -182,4 +203,8 @@ class ManagerLockstep(Lockstep):
         state.totals.clear()
         state.has_forgotten = False
         self.compare((), blame_all("reset-fresh"))
-        self._twin = ManagerDriver(self._make(self.capacity)) if self.thorough else None
+        if "reset-events" not in self.claims and self.tells_events:
+            self.driver.perform(ops.TakeEvents())  # what was told before is not to be told after it
+            state.announced.clear()
+        has_twin = self.thorough and "deterministic" in self.claims
+        self._twin = ManagerDriver(self._make(self.capacity)) if has_twin else None

@@ -44,6 +44,7 @@ class ManagerState:
         announced: what a consumer of the events takes for ready.
         totals: what the statistics have to have counted.
         has_forgotten: whether admission has forgotten a key since the last reset.
+        tells_pending: whether a lookup tells a pending key from a missing one.
     """
 
     tier: spec.Tier[OffloadKey]
@@ -56,6 +57,7 @@ class ManagerState:
     announced: set[OffloadKey]
     totals: Counter[str] = field(default_factory=Counter)
     has_forgotten: bool = False
+    tells_pending: bool = True
 
     @classmethod
     def new(cls, capacity: int, order: Order | None, admission: Admission[OffloadKey]) -> ManagerState:
@@ -85,16 +87,29 @@ class ManagerState:
         if counts.get("counter", num_idle) != num_idle:
             why = f"ready and read by no load: {listed(sorted(self.tier.idle)) if whole else f'{num_idle} keys'}"
             yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why)
-        evictable = view.evictable() if whole else None
+        evictable = view.evictable(self.tier.capacity + 1) if whole else None
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
             why = "these are ready and read by no load"
             yield Difference("list", listed(sorted(self.tier.idle)), listed(evictable), why)
         stats, expected = view.stats(), self._stats()
         for name in stats:
             if stats[name] != expected[name]:
-                yield Difference(
-                    "stats", f"{name} {expected[name]}", f"{name} {stats[name]}", "the calls so far say so"
-                )
+                why = f"{name} as the history says, in blocks" if name in expected else f"{name} is no statistic"
+                yield Difference("stats", f"{name} {expected[name]}", f"{name} {stats[name]}", why)
+
+    def told(self, residency: str) -> str:
+        """What a lookup tells of a key that is that."""
+        return "MISS" if residency == "HIT_PENDING" and not self.tells_pending else residency
+
+    def why(self, key: OffloadKey) -> str:
+        """Why the model says of the key what it says."""
+        if key in self.tier.pending:
+            return f"a store of {key!r} is prepared and not yet completed"
+        if key in self.tier.pinned:
+            return f"{key!r} is stored, and a load of it is in progress"
+        if key in self.tier.idle:
+            return f"{key!r} is stored, and was neither evicted nor reset since"
+        return f"{key!r} was evicted" if key in self.evicted else f"{key!r} is not stored"
 
     def _stats(self) -> dict[str, float]:
         """Every counter and gauge, as the history says it."""
@@ -116,8 +131,8 @@ class ManagerState:
     def _of_key(self, driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> Iterator[Difference]:
         expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
         actual = residency(driver, view, key)
-        if actual != expected:
-            yield Difference("residency", expected, actual, f"that is what {key!r} is", key)
+        if actual != (expected if view.policy is not None else self.told(expected)):
+            yield Difference("residency", expected, actual, self.why(key), key)
             return
         pins = self.tier.pinned.get(key, 0)
         if expected == "HIT" and ref_cnt is not None and ref_cnt != pins:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys
-from kvoffload.contract.drivers import Stored
 from kvoffload.contract.manager_admission import judge_admitted, judge_offer, judge_refused
 from kvoffload.contract.orders import order_clause
+from kvoffload.contract.outcome import Stored
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec

@@ -123,6 +123,13 @@ class TakeEvents(Operation):
 
 
 @dataclass(frozen=True)
+class FinishRequest(Operation):
+    """``on_request_finished`` for that request: another one may have the same id afterwards."""
+
+    request: str = ""
+
+
+@dataclass(frozen=True)
 class PolicyFault(Operation):
     """The call ``during``, in which the manager's policy raises once.
 

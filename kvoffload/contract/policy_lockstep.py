@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any
 
 from kvoffload.contract import operations as ops
-from kvoffload.contract.drivers import Outcome, PolicyDriver
+from kvoffload.contract.blame import shown
+from kvoffload.contract.drivers import PolicyDriver
 from kvoffload.contract.lockstep import Lockstep, Watch, eviction_order, shown_evictable
 from kvoffload.contract.orders import order_clause, start_order
+from kvoffload.contract.outcome import Outcome
 from kvoffload.contract.program import Step
 from kvoffload.contract.report import listed
 from kvoffload.policies.base import BlockStatus
@@ -25,18 +28,26 @@ class PolicyLockstep(Lockstep):
     Args:
         make: makes the policy for a capacity.
         capacity: in blocks.
+        claims: ids of the capabilities that it claims.
         order: the order it declares, or ``None``.
         watch: what the run looks for.
     """
 
     subject = "policy"
+    unreadable = ("get-agrees", "evict-forgets")
 
     def __init__(
-        self, make: Callable[[int], Any], capacity: int, order: str | None = None, watch: Watch | None = None
+        self,
+        make: Callable[[int], Any],
+        capacity: int,
+        claims: frozenset[str],
+        order: str | None = None,
+        watch: Watch | None = None,
     ) -> None:
-        super().__init__(capacity, watch)
+        super().__init__(capacity, claims, watch)
         self._make = make
         self.driver = PolicyDriver(make(capacity))
+        self.style = self.driver.calls.style
         self.residents: spec.Residents[OffloadKey] = spec.Residents()
         self._order_id = order
         self._order = start_order(order, capacity)
@@ -48,6 +59,23 @@ class PolicyLockstep(Lockstep):
     def blocks(self) -> dict[OffloadKey, BlockStatus]:
         """The resident blocks."""
         return self.driver.blocks
+
+    def _claimed(self, op: ops.Operation) -> ops.Operation | None:
+        claimed = super()._claimed(op)
+        match claimed:
+            case ops.Get():
+                return claimed if "get" in self.claims else None
+            case ops.Clear():
+                return claimed if "clear" in self.claims else None
+            case ops.TouchPolicy() if "touch" not in self.claims:
+                return None
+            case ops.TouchPolicy() if "any-touch" not in self.claims:
+                resident = tuple(key for key in claimed.keys if key in self.blocks)
+                return replace(claimed, keys=resident) if resident else None
+            case ops.Evict() if "refusals" not in self.claims:
+                n = min(claimed.n, len(self._candidates(claimed)))
+                return replace(claimed, n=n) if n or not claimed.n else None
+        return claimed
 
     def _makes_sense(self, op: ops.Operation) -> bool:
         block = self.blocks.get(op.named[0]) if isinstance(op, ops.OnePolicyKey) else None
@@ -72,6 +100,8 @@ class PolicyLockstep(Lockstep):
             self._judge_touch(op)
         elif isinstance(op, ops.Clear):
             self._judge_clear(op)
+        elif isinstance(op, ops.FinishRequest):
+            self._judge_finish(op)
         else:
             self._judge_one_key(op)
 
@@ -107,12 +137,8 @@ class PolicyLockstep(Lockstep):
         pending = before is not None and before.ref_cnt < 0
         outcome = self._perform(op)
         if outcome.raised is not None:
-            self.broken(
-                "get-agrees",
-                "no exception",
-                repr(outcome.raised),
-                "the policy raised on a call that keeps the protocol",
-            )
+            why = "the policy raised on a call that keeps the protocol"
+            self.broken(self.claimed_of(*self.unreadable), "no exception", _shown(outcome), why)
         match op:
             case ops.Get():
                 if outcome.value is not before:
@@ -142,7 +168,8 @@ class PolicyLockstep(Lockstep):
     def _judge_touch(self, op: ops.TouchPolicy) -> None:
         outcome = self._perform(op)
         if outcome.raised is not None:
-            self.broken("touch-total", "no exception", repr(outcome.raised), "touch is allowed on any key")
+            why = "touch is allowed on any key" if "any-touch" in self.claims else "these keys are resident"
+            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", _shown(outcome), why)
         self._order = self._order and self._order.touch(op.keys, op.request)
         for key in op.keys:
             block = self.blocks.get(key)
@@ -155,16 +182,23 @@ class PolicyLockstep(Lockstep):
             self.saw("touched a key twice in one call")
         self._observe("touch-total", "touch-total")
 
+    def _judge_finish(self, op: ops.FinishRequest) -> None:
+        outcome = self._perform(op)
+        if outcome.raised is not None:
+            why = "a request may finish whenever it makes no further call"
+            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", _shown(outcome), why)
+        self._observe("touch-total", "touch-total")
+
     def _judge_clear(self, op: ops.Clear) -> None:
         if self.blocks:
             self.saw("cleared with blocks")
         outcome = self.record(self.driver.perform(op))
         if outcome.raised is not None:
-            self.broken("clear-fresh", "no exception", repr(outcome.raised), "clear() is always allowed")
+            self.broken("clear-fresh", "no exception", _shown(outcome), "clear() is always allowed")
         self.residents = spec.Residents()
         self._order = start_order(self._order_id, self.capacity)
         self._observe("clear-fresh", "clear-fresh")
-        self._twin = PolicyDriver(self._make(self.capacity))
+        self._twin = PolicyDriver(self._make(self.capacity)) if "deterministic" in self.claims else None
 
     def _judge_evict(self, op: ops.Evict) -> None:
         refused = spec.refuses(self.residents, op.n, op.keys)
@@ -172,7 +206,7 @@ class PolicyLockstep(Lockstep):
         blocks_before = dict(self.blocks)
         outcome = self._perform(op)
         if outcome.raised is not None:
-            self.broken("evict-exact", "a list or None", repr(outcome.raised), "evict is allowed at any time")
+            self.broken("evict-exact", "a list or None", _shown(outcome), "evict is allowed at any time")
         if outcome.value is None:
             if op.n == 0:
                 self.broken("evict-exact", "[]", "None", "nothing was asked for")
@@ -239,26 +273,44 @@ class PolicyLockstep(Lockstep):
         return sorted(spec.candidates(self.residents, op.keys))
 
     def _eviction_order(self) -> tuple[OffloadKey, ...] | None:
+        """The idle keys in the order in which they would be evicted; ``None`` if that means or shows nothing."""
+        if not self.claims >= {"list", "deterministic"}:
+            return None
         return eviction_order(self.driver.policy, self.capacity + 1)
 
     def _observe(self, if_get: str, if_list: str) -> None:
         """Compare all that the policy shows with the model; the arguments name the clause that a difference breaks."""
-        for key in self._known:
-            expected, shown = self.blocks.get(key), self.driver.perform(ops.Get(key))
-            if shown.raised is not None or shown.value is not expected:
-                actual = shown.raised if shown.raised is not None else shown.value
-                self.broken(if_get, f"get({key!r}) is {expected}", repr(actual), "the calls so far say so")
+        for key in self._known if "get" in self.claims else ():
+            expected, got = self.blocks.get(key), self.driver.perform(ops.Get(key))
+            if got.raised is not None or got.value is not expected:
+                actual = shown(got) if got.raised is not None else repr(got.value)
+                self.broken(
+                    self.claimed_of(if_get, *self.unreadable),
+                    f"get({key!r}) is {expected}",
+                    actual,
+                    self._why_resident(key),
+                )
         idle = sorted(self.residents.idle)
-        evictable = shown_evictable(self.driver.policy)
-        if evictable is None:
-            drained = self._eviction_order()
+        evictable = shown_evictable(self.driver.policy) if "list" in self.claims else None
+        if evictable is None and "list" in self.claims:
+            drained = eviction_order(self.driver.policy, self.capacity + 1)
             evictable = None if drained is None else list(drained)
         if evictable is not None and sorted(evictable) != idle:
             why = "expected are the idle keys; actual is the policy's evictable list, or what it evicts one by one"
-            self.broken(if_list, listed(idle), listed(evictable), why)
+            self.broken(self.claimed_of(if_list, "evictable-exact"), listed(idle), listed(evictable), why)
+
+    def _abstract_state(self) -> Hashable:
+        return self.residents
+
+    def _why_resident(self, key: OffloadKey) -> str:
+        if key in self.blocks:
+            return f"{key!r} was inserted, and neither evicted nor removed since"
+        return f"{key!r} was evicted" if key in self.evicted else f"{key!r} is not resident"
 
     def _judge_whole(self) -> None:
         """Give the same calls to a new policy: it has to choose the same victims."""
+        if "deterministic" not in self.claims:
+            return
         other = PolicyDriver(self._make(self.capacity))
         for step in tuple(self.history):
             again = other.perform(step.op)
@@ -284,4 +336,6 @@ def _same_victims(outcome: Outcome, other: Outcome) -> bool:
 
 def _shown(outcome: Outcome) -> str:
     victims = _victims(outcome)
-    return repr(outcome.raised) if outcome.raised is not None else "None" if victims is None else listed(victims)
+    if outcome.raised is not None:
+        return shown(outcome)
+    return "None" if victims is None else listed(victims)

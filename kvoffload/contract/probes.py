@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
+from kvoffload.contract import operations as ops
 from kvoffload.contract.clauses import clause
 from kvoffload.contract.cost import cost_of
+from kvoffload.contract.drivers import PolicyDriver
 from kvoffload.contract.lockstep import ContractViolation
-from kvoffload.policies.base import BlockStatus
 from kvoffload.types import OffloadKey, make_offload_key
 
 CAPACITY = 8
@@ -21,13 +22,15 @@ MOST_GROWTH = 0.3
 """The greatest growth exponent of a cost that "does not grow": a logarithm shows 0.15 between these sizes, a walk 1."""
 
 
-def probe_memory(make: Callable[[int], Any]) -> ContractViolation | None:
+def probe_memory(make: Callable[[int], Any], claims: Set[str]) -> ContractViolation | None:
     """``memory-bounded``: as many objects are reachable after 1,600 keys have come and gone as after 160."""
-    policy = make(CAPACITY)
+    driver = PolicyDriver(make(CAPACITY))
     keys = _keys()
-    few = _remembered_after(policy, keys, FEW)
-    many = _remembered_after(policy, keys, MANY - FEW)
-    if many <= few + CAPACITY:
+    failed = _come_and_go(driver, keys, FEW, claims)
+    few = _num_reachable(driver.policy)
+    failed = failed or _come_and_go(driver, keys, MANY - FEW, claims)
+    many = _num_reachable(driver.policy)
+    if failed is None and many <= few + CAPACITY:
         return None
     return ContractViolation(
         clause("memory-bounded"),
@@ -36,19 +39,26 @@ def probe_memory(make: Callable[[int], Any]) -> ContractViolation | None:
         (),
         0,
         f"at most {few + CAPACITY} objects after {MANY} keys, as after {FEW}",
-        f"{many} objects",
-        f"every key was inserted, touched, evicted and touched again; {CAPACITY} at most were resident",
+        failed or f"{many} objects",
+        "every key was inserted, touched, then evicted or, each fourth, removed while pending, and touched again; "
+        f"{CAPACITY} at most were resident",
     )
 
 
-def _remembered_after(policy: Any, keys: Iterator[OffloadKey], num_keys: int) -> int:
-    for block_id in range(num_keys):
+def _come_and_go(driver: PolicyDriver, keys: Iterator[OffloadKey], num_keys: int, claims: Set[str]) -> str | None:
+    """So many keys come and go; what a call raised, if one did."""
+    for turn in range(num_keys):
         key = next(keys)
-        policy.insert(key, BlockStatus(block_id % CAPACITY, 0))
-        policy.touch([key])
-        policy.evict(1, set())
-        policy.touch([key])
-    return _num_reachable(policy)
+        touch = [ops.TouchPolicy((key,))]
+        calls: list[ops.Operation] = [ops.Insert(key, idle=turn % 4 != 3)]
+        calls += touch if "touch" in claims else []
+        calls.append(ops.Remove(key) if turn % 4 == 3 else ops.Evict(1))
+        calls += touch if claims >= {"touch", "any-touch"} else []
+        for op in calls:
+            raised = driver.perform(op).raised
+            if raised is not None:
+                return f"{type(op).__name__} raised {type(raised).__name__}: {raised}"
+    return None
 
 
 def _num_reachable(policy: Any) -> int:
@@ -86,14 +96,12 @@ def probe_scaling(make: Callable[[int], Any]) -> ContractViolation | None:
 
 
 def _cost_of_eviction(make: Callable[[int], Any], size: int, pinned: bool) -> tuple[int, int]:
-    policy = make(size)
+    driver = PolicyDriver(make(size))
     for block_id, key in zip(range(size), _keys(), strict=False):
-        block = BlockStatus(block_id, 0)
-        policy.insert(key, block)
+        driver.perform(ops.Insert(key, idle=True))
         if pinned and block_id < size // 2:
-            block.ref_cnt = 1
-            policy.mark_non_evictable(key)
-    cost = cost_of(lambda: policy.evict(NUM_VICTIMS, set()))
+            driver.perform(ops.Pin(key))
+    cost = cost_of(lambda: driver.calls.evict(NUM_VICTIMS, set()))
     return max(cost.lines, 1), max(cost.peak_bytes, 8192)
 
 

@@ -5,30 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kvoffload.contract.program import Names, write_program
+from kvoffload.contract.program import Names, ProgramWriter
 from kvoffload.types import OffloadKey
 
 if TYPE_CHECKING:
-    from kvoffload.contract.lockstep import ContractViolation
+    from kvoffload.contract.adapters.style import Style
+    from kvoffload.contract.lockstep import ContractViolation, Lockstep
 
 
 def describe_violation(violation: ContractViolation) -> str:
     """The whole report on one violation, 12 to 20 lines for a minimised history."""
     names = Names()
-    made_with = f"{violation.capacity}{violation.arguments}"
-    program = write_program(
-        violation.subject, made_with, violation.target, violation.history, violation.num_calls, names
-    )
-    facts = (("expected", violation.expected), ("actual", violation.actual), ("why", violation.why))
+    program = _program(violation, names)
+    facts = [("expected", violation.expected), ("actual", violation.actual), ("why", violation.why)]
+    facts = [(label, names.in_text(text)) for label, text in facts]
+    if violation.history_text:
+        target = violation.target or "MODULE:NAME"
+        facts.append(("replay", f"kvoffload replay-history {target}{violation.options} '{violation.history_text}'"))
+    facts.append(("explain", f"kvoffload explain {violation.clause.id}"))
     return "\n".join(
         [
             f"{violation.clause.id}: {violation.clause.sentence}",
             "",
             # What a probe found has no history: its ``why`` says what was done.
             *([*(f"  {line}" for line in program), ""] if violation.history else []),
-            *(f"  {label:<9} {names.in_text(text)}" for label, text in facts),
+            *(f"  {label:<9} {text}" for label, text in facts),
         ]
     )
+
+
+def describe_run(run: Lockstep, target: str, arguments: str) -> str:
+    """The calls of a history in which no clause was broken, each with what it returned."""
+    writer = ProgramWriter(run.subject, run.style, Names())
+    history = tuple(run.history)
+    program = writer.write(_made_with(run.capacity, arguments, run.style), target, history, len(history))
+    return "\n".join([f"no clause is broken by these {len(history)} calls:", "", *(f"  {line}" for line in program)])
+
+
+def _program(violation: ContractViolation, names: Names) -> list[str]:
+    writer = ProgramWriter(violation.subject, violation.style, names)
+    made_with = _made_with(violation.capacity, violation.arguments, violation.style)
+    return writer.write(made_with, violation.target, violation.history, violation.num_calls)
+
+
+def _made_with(capacity: int, arguments: str, style: Style) -> str:
+    """What stands between the brackets where the subject is made."""
+    return arguments.removeprefix(", ") if style.made != "{}" else f"{capacity}{arguments}"
 
 
 def listed(keys: Iterable[OffloadKey]) -> str:

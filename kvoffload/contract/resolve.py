@@ -5,52 +5,95 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from kvoffload.contract.adapters import SignatureError, as_policy, makes_unsized
 from kvoffload.contract.clauses import Subject
-from kvoffload.contract.search import Target
+from kvoffload.contract.target import Target
+from kvoffload.policies.factory import CachePolicyFactory
+from kvoffload.types import OffloadKey
+from kvoffload_spec.admission import Admission
 
 METHODS: dict[Subject, tuple[str, ...]] = {
-    "policy": ("get", "insert", "remove", "touch", "evict", "clear"),
-    "manager": ("lookup", "prepare_store", "complete_store", "prepare_load", "complete_load", "touch", "reset_cache"),
+    "policy": ("insert", "remove", "evict"),
+    "manager": ("lookup", "prepare_store", "complete_store", "prepare_load", "complete_load"),
 }
-"""The methods that every policy and every manager has."""
+"""The methods without which there is no policy and no manager; what else is missing is not claimed."""
 
 
 class TargetError(Exception):
     """The target cannot be checked; the message says why and what to do."""
 
 
-def resolve(text: str, order: str | None = None, **arguments: object) -> Target:
-    """Import what ``MODULE:NAME`` names and find out what it is, by making one for two blocks.
+def resolve(text: str, order: str | None = None, capabilities: Collection[str] = (), **arguments: object) -> Target:
+    """Import what the text names and find out what it is, by making one for two blocks.
 
     Args:
-        text: NAME is a class or a factory that takes a number of blocks; if it takes ``enable_events``, it is given
-            ``True``.
+        text: ``MODULE:NAME``, where NAME is a class or a factory that takes a number of blocks (if it takes
+            ``enable_events``, it is given ``True``); or vLLM's extra configuration as JSON, which names a policy.
         order: the order that it declares.
+        capabilities: what else it declares.
         arguments: what else to make it with.
 
     Raises:
-        TargetError: if it cannot be imported or made, or is neither a policy nor a manager.
+        TargetError: if it cannot be imported, made or called, or is neither a policy nor a manager.
     """
+    if text.lstrip().startswith("{"):
+        text = _named_in_config(text)
     make = _imported(text)
-    if _takes_events(make):
+    if _takes(make, "enable_events"):
         arguments = {"enable_events": True, **arguments}
+    sized = not makes_unsized(make)
+    given = ["2"] * sized + [f"{name}={value!r}" for name, value in arguments.items()]
     written = "".join(f", {name}={value!r}" for name, value in arguments.items())
 
     def make_one(capacity: int) -> Any:
-        return make(capacity, **arguments)
+        return make(capacity, **arguments) if sized else make(**arguments)
 
     try:
         made = make_one(2)
     except Exception as exception:
         raise TargetError(
-            f"{text} raised {type(exception).__name__} when it was called with (2{written}), for two blocks: "
+            f"{text} raised {type(exception).__name__} when it was called with ({', '.join(given)}), for two blocks: "
             f"{exception}. Name a class or a factory that takes a number of blocks and needs nothing else."
         ) from exception
-    return Target(_subject(text, made), make_one, order, text, written)
+    target = Target(
+        _subject(text, made), make_one, order, text, written, admission_of(arguments), capabilities=tuple(capabilities)
+    )
+    try:
+        _ = target.claims
+    except SignatureError as error:
+        raise TargetError(f"{text} cannot be called: {error}") from error
+    return target
+
+
+def admission_of(arguments: Mapping[str, object]) -> Admission[OffloadKey]:
+    """The model of the admission that a manager is made with."""
+    return Admission(int(str(arguments.get("store_threshold", 0))), int(str(arguments.get("max_tracker_size", 64_000))))
+
+
+def _named_in_config(text: str) -> str:
+    """``MODULE:NAME`` of the policy that vLLM's extra configuration names."""
+    try:
+        config = json.loads(text)
+    except ValueError as error:
+        raise TargetError(f"the target begins like JSON and cannot be read as JSON: {error}.") from error
+    config = config.get("kv_connector_extra_config", config)
+    name, module = config.get("eviction_policy"), config.get("cache_policy_module_path")
+    if not isinstance(name, str):
+        raise TargetError(
+            f"the configuration has {', '.join(config) or 'no key'}; it needs eviction_policy, the name of a policy, "
+            "and cache_policy_module_path, the module that it lies in."
+        )
+    if isinstance(module, str):
+        return f"{module}:{name}"
+    try:
+        return ":".join(CachePolicyFactory.where(name))
+    except ValueError as error:
+        raise TargetError(str(error)) from error
 
 
 def _imported(text: str) -> Callable[..., Any]:
@@ -78,14 +121,17 @@ def _imported(text: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _takes_events(make: Callable[..., Any]) -> bool:
+def _takes(make: Callable[..., Any], name: str) -> bool:
     try:
-        return "enable_events" in inspect.signature(make).parameters
+        return name in inspect.signature(make).parameters
     except (TypeError, ValueError):
         return False
 
 
 def _subject(text: str, made: Any) -> Subject:
+    adapted = as_policy(made)
+    if adapted is not made:
+        return "policy"
     missing = {kind: [m for m in methods if not callable(getattr(made, m, None))] for kind, methods in METHODS.items()}
     for kind, methods in missing.items():
         if not methods:

@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-from hypothesis import HealthCheck, Phase, seed, settings
-from hypothesis.errors import HypothesisException
-from hypothesis.stateful import run_state_machine_as_test
-
-from kvoffload.contract.clauses import Subject
+from kvoffload.contract.choices import Chooser
 from kvoffload.contract.lockstep import ContractViolation, Lockstep, Watch
-from kvoffload.contract.machines import ManagerMachine, PolicyMachine
-from kvoffload.contract.manager_lockstep import EVERY_KEY, ManagerLockstep
+from kvoffload.contract.manager_chooser import ManagerChooser
 from kvoffload.contract.minimise import minimise
-from kvoffload.contract.policy_lockstep import PolicyLockstep
-from kvoffload.types import OffloadKey
-from kvoffload_spec.admission import Admission
+from kvoffload.contract.outcome import HangsError
+from kvoffload.contract.policy_chooser import PolicyChooser
+from kvoffload.contract.target import Target
+from kvoffload.contract.time_limit import SECONDS, time_limit
+from kvoffload.contract.walk import walk
 
-QUICK = settings(max_examples=100, stateful_step_count=50, deadline=None, database=None, derandomize=True)
-"""What a user gets who asks for nothing else: 100 histories of up to 50 steps, after 300 walks; always the same."""
+BUDGET = 400
+"""How many histories a user gets who asks for nothing else."""
 
-WALKS_PER_HISTORY = 3
-"""How many walks by the dice come first, for each history that Hypothesis chooses: a walk takes a tenth of the time."""
+SHARE_OF_WALKS = 0.75
+"""How many of them are walks by the dice, which come first: a walk takes a tenth of the time."""
 
+STEPS = 50
+"""The most steps in a history that Hypothesis chooses."""
 
-@dataclass(frozen=True)
-class Target:
-    """What is checked.
+HASTY = 0.2
+"""How long a call may take while a history that hangs is made shorter, in seconds."""
 
-    Attributes:
-        subject: a policy or a manager.
-        make: makes a new one, for a capacity in blocks.
-        order: the order it declares, or ``None``.
-        name: ``module:name`` of what makes it, for programs that a user can paste; may be empty.
-        arguments: what ``make`` passes it after the capacity, as it stands in Python; may be empty.
-        admission: the model of a manager's admission.
-        events: whether a manager claims to tell events.
-    """
-
-    subject: Subject
-    make: Callable[[int], Any]
-    order: str | None = None
-    name: str = ""
-    arguments: str = ""
-    admission: Admission[OffloadKey] = EVERY_KEY
-    events: bool = True
-
-    def lockstep(self, capacity: int, watch: Watch) -> Lockstep:
-        """A new one, in lockstep with the specification."""
-        if self.subject == "policy":
-            return PolicyLockstep(self.make, capacity, self.order, watch)
-        return ManagerLockstep(self.make, capacity, self.order, watch, admission=self.admission, events=self.events)
+Layer = Literal["walks", "machine"]
 
 
 @dataclass
@@ -71,16 +47,22 @@ class Found:
 
 
 def search(
-    target: Target, quiet: frozenset[str] = frozenset(), budget: settings = QUICK, number: int | None = None
+    target: Target,
+    quiet: frozenset[str] = frozenset(),
+    budget: int = BUDGET,
+    number: int = 0,
+    steps: int = STEPS,
+    layers: Collection[Layer] = ("walks", "machine"),
 ) -> Found:
     """Look for the first violation of any clause that is not in ``quiet``.
 
     Args:
         target: what is checked.
         quiet: ids of clauses that are known to be broken: a history ends where one of them breaks.
-        budget: how many histories of how many steps, after three times as many walks by the dice. A state machine
-            freezes settings at first use, so they are passed.
-        number: a seed, for another choice of histories than the one that ``budget`` gives.
+        budget: how many histories to try.
+        number: a seed: every number is another choice of histories, and always the same one.
+        steps: the most steps in a history that Hypothesis chooses.
+        layers: who chooses the histories: the dice first, and Hypothesis for the rest.
     """
     watch = Watch(quiet)
     found = Found(watch)
@@ -91,32 +73,25 @@ def search(
             found.examples += 1
         return lockstep
 
-    base: type[PolicyMachine | ManagerMachine] = PolicyMachine if target.subject == "policy" else ManagerMachine
-
-    class Machine(base):  # type: ignore[misc,valid-type]
-        pass
-
-    Machine.start = staticmethod(start)
-    chosen = settings(
-        budget,
-        # Shrinking and explaining are ours to do: on the recorded history, in milliseconds.
-        phases=[phase for phase in budget.phases if phase not in (Phase.shrink, Phase.explain)],
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        report_multiple_bugs=False,
-        print_blob=False,
-        derandomize=budget.derandomize and number is None,
-    )
-    num_walks = WALKS_PER_HISTORY * budget.max_examples
-    first = 0 if number is None else number * num_walks
+    num_walks = round(budget * SHARE_OF_WALKS) if "walks" in layers else 0
+    num_chosen = max(1, budget - num_walks) if "machine" in layers else 0
+    chooser: type[Chooser] = PolicyChooser if target.subject == "policy" else ManagerChooser
     try:
-        for walk in range(first, first + num_walks):
-            Machine.walk_alone(walk)
-        run_state_machine_as_test(Machine if number is None else seed(number)(Machine), settings=chosen)
-    except (ContractViolation, HypothesisException):
+        with time_limit():
+            for which in range(number * num_walks, (number + 1) * num_walks):
+                walk(chooser, start, which)
+            if num_chosen:
+                # Only here: what a walk finds need not wait for Hypothesis to be imported.
+                from kvoffload.contract.machines import run_machine
+
+                run_machine(chooser, start, num_chosen, steps, number)
+    except Exception:
         # Hypothesis runs a failing history again; if the subject answers otherwise then, the first answer stands.
         if watch.violation is None:
             raise
     if watch.violation is not None:
-        found.violation = minimise(lambda capacity: target.lockstep(capacity, Watch(quiet)), watch.violation)
-        found.violation.target, found.violation.arguments = target.name, target.arguments
+        hangs = isinstance(watch.violation.__cause__, HangsError)
+        with time_limit(HASTY if hangs else SECONDS):
+            found.violation = minimise(lambda capacity: target.lockstep(capacity, Watch(quiet)), watch.violation)
+        target.sign(found.violation)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kvoffload.contract.capabilities import capabilities_of
 from kvoffload.contract.clauses import Subject
 
 OPERATIONS: Mapping[Subject, tuple[str, ...]] = {
@@ -76,8 +77,37 @@ SITUATIONS: Mapping[Subject, tuple[str, ...]] = {
 }
 """Every situation, by the kind of subject. A lockstep counts them; the names are the ones it counts under."""
 
-OF_EVENTS = ("TakeEvents", "drained events")
-"""What does not come up where a manager tells no events."""
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "Get": ("get",),
+    "Clear": ("clear",),
+    "cleared with blocks": ("clear",),
+    "TouchPolicy": ("touch",),
+    "touched an idle key": ("touch",),
+    "touched a pending key": ("touch",),
+    "touched a pinned key": ("touch",),
+    "touched an evicted key": ("any-touch",),
+    "touched a key twice in one call": ("repeated-keys",),
+    "refused": ("refusals",),
+    "refused only because of protected keys": ("refusals",),
+    "stored a key named twice": ("repeated-keys",),
+    "loaded a key named twice": ("repeated-keys",),
+    "call with a one-shot iterable": ("one-shot",),
+    "load of a missing key": ("unready-loads",),
+    "load of a pending key": ("unready-loads",),
+    "release without a load": ("unbalanced-releases",),
+    "TouchKeys": ("touch",),
+    "touched a missing key": ("touch",),
+    "ResetCache": ("reset",),
+    "reset with transfers in flight": ("reset",),
+    "TakeEvents": ("events",),
+    "drained events": ("events",),
+    "stale completion of a store": ("late-completions", "transfer-ids"),
+    "stale completion of a load": ("late-completions", "transfer-ids"),
+    "completed a load in part": ("transfer-ids",),
+    "PolicyFault": ("faults", "policy"),
+    "fault in the policy": ("faults", "policy"),
+}
+"""The capabilities that an operation or a situation needs to come up at all."""
 
 ADMISSION = (
     "skipped a key",
@@ -87,3 +117,18 @@ ADMISSION = (
     "forgot an offered key",
 )
 """What has to come up as well where a store_threshold is set."""
+
+
+def wanted(subject: Subject, claims: frozenset[str]) -> tuple[str, ...]:
+    """What has to come up in a run with such an implementation.
+
+    Args:
+        subject: a policy or a manager.
+        claims: ids of the capabilities that it claims.
+    """
+    # Where few keys are let in, many of the other situations are rare: they are what a check without admission is for.
+    situations = ADMISSION if "admission" in claims else SITUATIONS[subject]
+    known = {capability.id for capability in capabilities_of(subject)}
+    return tuple(
+        it for it in (*OPERATIONS[subject], *situations) if claims.issuperset(known.intersection(NEEDS.get(it, ())))
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from kvoffload.contract.capabilities import Capability, capabilities_of
 from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject
+from kvoffload.contract.situations import wanted
 
 if TYPE_CHECKING:
     from kvoffload.contract.lockstep import ContractViolation
@@ -23,21 +26,28 @@ class Verdict(IntEnum):
     INCONCLUSIVE = 3
 
 
+class InconclusiveError(Exception):
+    """Some call or situation never came up, so that a check has shown nothing about it."""
+
+
 @dataclass
 class Report:
-    """The result of one check.
+    """The result of one check; ``str`` is the whole of it.
 
     Attributes:
         subject: a policy or a manager.
         name: ``module:name`` of what was checked.
         order: the order it declares, or ``None``.
-        clauses: the clauses that apply.
-        wanted: the operations and situations that have to come up.
-        broken: the broken ones, each with its shortest history, in the order in which they were found.
-        not_claimed: ids of clauses that it does not promise to keep.
+        clauses: the clauses that there are for such a subject.
+        claims: ids of the capabilities that it claims.
+        expected_failures: ids of clauses that it is known to break, each with the reason.
+        contract: the contract version that it is held to: what has come since is run and never failed.
+        seed: which choice of histories was looked at.
+        broken: the broken clauses, each with its shortest history, in the order in which they were found.
         examples: how many histories were tried.
         operations: how often each operation was carried out.
         situations: how often each situation came up.
+        states: the distinct abstract states that were reached, by their hashes.
         seconds: how long it took.
     """
 
@@ -45,12 +55,15 @@ class Report:
     name: str
     order: str | None
     clauses: tuple[Clause, ...]
-    wanted: tuple[str, ...]
+    claims: frozenset[str]
+    expected_failures: Mapping[str, str] = field(default_factory=dict)
+    contract: int = CONTRACT_VERSION
+    seed: int = 0
     broken: dict[str, ContractViolation] = field(default_factory=dict)
-    not_claimed: list[str] = field(default_factory=list)
     examples: int = 0
     operations: Counter[str] = field(default_factory=Counter)
     situations: Counter[str] = field(default_factory=Counter)
+    states: set[int] = field(default_factory=set)
     seconds: float = 0.0
 
     def count(self, found: Found) -> None:
@@ -58,6 +71,7 @@ class Report:
         self.examples += found.examples
         self.operations.update(found.watch.operations)
         self.situations.update(found.watch.situations)
+        self.states.update(found.watch.states)
 
     def add(self, violation: ContractViolation | None) -> None:
         """Add what a search found, if it found anything."""
@@ -66,35 +80,73 @@ class Report:
             self.broken[violation.clause.id] = violation
 
     @property
+    def claimed(self) -> tuple[Clause, ...]:
+        """The clauses that it claims to keep."""
+        return tuple(clause for clause in self.clauses if self.claims.issuperset(clause.needs))
+
+    @property
+    def not_claimed(self) -> tuple[Capability, ...]:
+        """The capabilities that it does not claim, which rule out clauses, or inputs."""
+        return tuple(
+            it
+            for it in capabilities_of(self.subject)
+            if it.id not in self.claims and it.id not in ("admission", "requests")
+        )
+
+    @property
+    def failures(self) -> dict[str, ContractViolation]:
+        """The broken clauses that make the verdict: neither expected, nor newer than the contract it is held to."""
+        return {
+            id: violation
+            for id, violation in self.broken.items()
+            if id not in self.expected_failures and violation.clause.since <= self.contract
+        }
+
+    @property
+    def kept_though_expected(self) -> tuple[str, ...]:
+        """The clauses that were expected to fail and are kept: what is known of them is out of date."""
+        return tuple(id for id in self.expected_failures if id not in self.broken)
+
+    @property
     def never(self) -> tuple[str, ...]:
         """The operations and situations that never came up, so that nothing was shown about them."""
-        return tuple(it for it in self.wanted if not self.operations[it] and not self.situations[it])
+        wants = wanted(self.subject, self.claims)
+        return tuple(it for it in wants if not self.operations[it] and not self.situations[it])
 
     @property
     def verdict(self) -> Verdict:
         """Broken if any clause is; inconclusive if an operation or a situation never came up; else kept."""
-        if self.broken:
+        if self.failures:
             return Verdict.BROKEN
-        return Verdict.INCONCLUSIVE if self.never else Verdict.KEPT
+        if self.never:
+            return Verdict.INCONCLUSIVE
+        return Verdict.BROKEN if self.kept_though_expected else Verdict.KEPT
+
+    def status(self, clause: Clause) -> str:
+        """What came out for one clause, in a word or two."""
+        if not self.claims.issuperset(clause.needs):
+            return "not claimed"
+        if clause.id in self.broken:
+            if clause.id in self.expected_failures:
+                return "expected failure"
+            return "broken" if clause.since <= self.contract else "new"
+        if clause.id in self.expected_failures:
+            return "kept, though expected to fail"
+        return "kept"
+
+    def raise_if_not_kept(self) -> None:
+        """Raise what the verdict is made of.
+
+        Raises:
+            ContractViolation: the first broken clause.
+            InconclusiveError: if some call or situation never came up, or a clause was kept that is expected to fail.
+        """
+        for violation in self.failures.values():
+            raise violation
+        if self.verdict is not Verdict.KEPT:
+            raise InconclusiveError(str(self))
 
     def __str__(self) -> str:
-        parts = [str(violation) for violation in self.broken.values()]
-        return "\n\n".join([*parts, self._summary()])
+        from kvoffload.contract.summary import describe_report
 
-    def _summary(self) -> str:
-        num = len(self.clauses) - len(self.not_claimed)
-        calls = ", ".join(f"{count} {name}" for name, count in self.operations.most_common())
-        lines = [
-            f"{self.verdict.name.replace('_', ' ')}: {self.name or self.subject}, {self.subject} contract "
-            f"{CONTRACT_VERSION}, order {self.order or 'not declared'}: "
-            + (f"{len(self.broken)} of {num} clauses broken" if self.broken else f"{num} clauses"),
-            f"  looked at {self.examples} histories, {self.operations.total()} calls in {self.seconds:.1f} s: {calls}",
-        ]
-        if self.verdict is Verdict.INCONCLUSIVE:
-            lines.append(f"  never came up: {', '.join(self.never)}")
-        elif self.verdict is Verdict.KEPT:
-            least = min(self.situations.values())
-            lines.append(f"  came up, each at least {least} times: {len(self.situations)} situations")
-        if self.not_claimed:
-            lines.append(f"  not claimed: {', '.join(self.not_claimed)}")
-        return "\n".join(lines)
+        return describe_report(self)

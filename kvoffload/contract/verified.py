@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from kvoffload.contract import operations as ops
-from kvoffload.contract.drivers import Outcome, Stored
+from kvoffload.contract.adapters.manager import FittedManager
+from kvoffload.contract.capabilities import claims_of
 from kvoffload.contract.manager_lockstep import ManagerLockstep
+from kvoffload.contract.outcome import Outcome, Stored
+from kvoffload.contract.seen import shown_by
 from kvoffload.interface import OffloadingManager
 from kvoffload.types import (
     NO_REQUEST,
@@ -40,7 +43,9 @@ class VerifiedManager(OffloadingManager):
 
     def __init__(self, manager: OffloadingManager, num_blocks: int, order: str | None = None) -> None:
         self._manager = manager
-        self._lockstep = ManagerLockstep(lambda _: manager, num_blocks, order, thorough=False, remember=8)
+        shown = shown_by(FittedManager(manager)) | {"events", "pending-lookups"}
+        claims = claims_of("manager", shown)
+        self._lockstep = ManagerLockstep(lambda _: manager, num_blocks, claims, order, thorough=False, remember=8)
         self.num_calls = 0
 
     def _apply(self, op: ops.Operation) -> Any:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, Literal
 
-from kvoffload.contract import operations as ops
-from kvoffload.contract.drivers import FaultInPolicyError, ManagerDriver
+from kvoffload.contract.drivers import FaultInPolicyError
 from kvoffload.contract.lockstep import eviction_order, shown_evictable
 from kvoffload.stats import OffloadingStats
 from kvoffload.types import OffloadKey
 
 GAUGES = ("num_blocks", "pending", "pinned", "idle", "free", "used", "used_write", "used_read")
 COUNTERS = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_evictable_cache_chunks")
+FREE = ("num_free_blocks", "_get_num_free_blocks", "_get_num_free_chunks")
+BLOCK_IDS = ("block_id", "chunk_id")
 
 
 class ManagerView:
-    """Reads a manager: its policy, its counter, its free blocks, its evictable list."""
+    """Reads a manager: its policy, its counter, its free blocks, its evictable list.
+
+    Attributes:
+        manager: the manager.
+        counter: the name of its evictable counter, or ``None``.
+        free: the name of what tells its free blocks, or ``None``.
+    """
 
     def __init__(self, manager: Any) -> None:
         self.manager = manager
+        self.counter = next((name for name in COUNTERS if hasattr(manager, name)), None)
+        self.free = next((name for name in FREE if hasattr(manager, name)), None)
 
     @property
     def policy(self) -> Any:
@@ -30,12 +39,12 @@ class ManagerView:
 
     def counts(self) -> dict[Literal["counter", "free"], Any]:
         """The evictable counter and the number of free blocks, as far as the manager shows them."""
-        counters = [name for name in COUNTERS if hasattr(self.manager, name)]
         counts: dict[Literal["counter", "free"], Any] = {}
-        if counters:
-            counts["counter"] = getattr(self.manager, counters[0])
-        if hasattr(self.manager, "num_free_blocks"):
-            counts["free"] = self.manager.num_free_blocks
+        if self.counter is not None:
+            counts["counter"] = getattr(self.manager, self.counter)
+        if self.free is not None:
+            free = getattr(self.manager, self.free)
+            counts["free"] = free() if callable(free) else free
         return counts
 
     def stats(self) -> dict[str, float]:
@@ -47,9 +56,13 @@ class ManagerView:
         gauges = {name: getattr(stats, name) for name in GAUGES}
         return {**counters, "lookups": stats.counters.lookups, **gauges}
 
-    def evictable(self) -> list[OffloadKey] | None:
-        """The keys in the policy's evictable list."""
-        return shown_evictable(self.policy)
+    def evictable(self, most: int) -> list[OffloadKey] | None:
+        """The keys in the policy's evictable list, or those that a copy of the policy would evict."""
+        shown = shown_evictable(self.policy)
+        if shown is None:
+            drained = self.eviction_order(most)
+            shown = None if drained is None else list(drained)
+        return shown
 
     def eviction_order(self, most: int) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted."""
@@ -58,7 +71,8 @@ class ManagerView:
     def block(self, key: OffloadKey) -> tuple[int | None, int | None]:
         """The key's ``ref_cnt`` and block id."""
         block = None if self.policy is None else self.policy.get(key)
-        return getattr(block, "ref_cnt", None), getattr(block, "block_id", None)
+        ids = [getattr(block, name) for name in BLOCK_IDS if hasattr(block, name)]
+        return getattr(block, "ref_cnt", None), ids[0] if ids else None
 
     @contextmanager
     def counting(self, method: str) -> Iterator[list[None]]:
@@ -105,21 +119,3 @@ def _replaced(policy: Any, method: str, stand_in: Any) -> Iterator[None]:
         yield
     finally:
         delattr(policy, method)
-
-
-def tells_events(make: Callable[[int], Any]) -> bool:
-    """Whether a manager tells any event of a store, an eviction and a reset: events are often switched off.
-
-    One that fails on the way is taken to tell some: what it does wrong is for the clauses to say.
-    """
-    driver = ManagerDriver(make(1))
-    if not hasattr(driver.manager, "take_events"):
-        return False
-    a, b = ops.keys("ab")
-    for turn, key in enumerate((a, b)):
-        for _ in range(2):  # a store_threshold may ask for a second offer
-            driver.perform(ops.PrepareStore((key,), turn))
-        driver.perform(ops.CompleteStore((key,)))
-    driver.perform(ops.ResetCache())
-    outcome = driver.perform(ops.TakeEvents())
-    return outcome.raised is not None or bool(outcome.value)

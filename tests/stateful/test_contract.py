@@ -5,13 +5,13 @@ from functools import partial
 from typing import NamedTuple
 
 import pytest
-from hypothesis import settings
 
 from kvoffload import CPUOffloadingManager, SLRUCachePolicy
 from kvoffload.contract import Clause, Report, Verdict, check_manager, check_policy
 from kvoffload.contract.clauses import clauses_for
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.parallel import SideBySide
+from tests.stateful.profile import effort
 
 POLICIES = ("lru", "arc", "slru", "s3fifo", "lfu", "fifo")
 THRESHOLD, TRACKER = 2, 3
@@ -19,7 +19,7 @@ THRESHOLD, TRACKER = 2, 3
 
 def check_our_policy(name: str) -> Report:
     make = CachePolicyFactory.get_cache_policy_cls(name)
-    return check_policy(make, order=name, capabilities=capabilities_of(name), budget=settings(), name=class_of(name))
+    return check_policy(make, order=name, capabilities=capabilities_of(name), name=class_of(name), **effort())
 
 
 def capabilities_of(name: str) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def check_our_manager(policy: str) -> Report:
     return check_manager(
         lambda num_blocks: CPUOffloadingManager(num_blocks, cache_policy=policy, enable_events=True),
         order=policy,
-        budget=settings(),
+        **effort(),
         name="kvoffload:CPUOffloadingManager",
         arguments=f', cache_policy="{policy}", enable_events=True',
     )
@@ -47,7 +47,7 @@ def check_our_admission() -> Report:
             num_blocks, enable_events=True, store_threshold=THRESHOLD, max_tracker_size=TRACKER
         ),
         order="lru",
-        budget=settings(),
+        **effort(),
         name="kvoffload:CPUOffloadingManager",
         arguments=f", enable_events=True, store_threshold={THRESHOLD}, max_tracker_size={TRACKER}",
         store_threshold=THRESHOLD,
@@ -61,7 +61,7 @@ def check_our_shares() -> Report:
         partial(SLRUCachePolicy, protected_share=0.5),
         order="slru:0.5",
         capabilities=("scales",),
-        budget=settings(),
+        **effort(),
         name="kvoffload:SLRUCachePolicy",
         arguments=", protected_share=0.5",
     )
@@ -97,7 +97,7 @@ class Findings(NamedTuple):
 def check(subject: str) -> Findings:
     report = SUBJECTS[subject]()
     broken = {id: str(violation) for id, violation in report.broken.items()}
-    kept = {clause.id for clause in report.clauses} - broken.keys() - set(report.not_claimed)
+    kept = {clause.id for clause in report.claimed} - broken.keys()
     return Findings(broken, frozenset(kept), report.never if report.verdict is Verdict.INCONCLUSIVE else ())
 
 

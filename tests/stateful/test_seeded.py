@@ -8,7 +8,8 @@ from hypothesis import settings
 
 from kvoffload import CPUOffloadingManager
 from kvoffload.contract.clauses import CLAUSES, Subject
-from kvoffload.contract.search import Target, search
+from kvoffload.contract.search import search
+from kvoffload.contract.target import Target
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.parallel import SideBySide
 from tests.stateful.seeded import BUGS, CORRECT, SeededBug, Unusual, hunt
@@ -24,7 +25,7 @@ def broken_without_a_bug(subject: Subject, order: str) -> str | None:
     ours = Target("policy", policy, order)
     if subject == "manager":
         ours = Target("manager", lambda num_blocks: CPUOffloadingManager(num_blocks, policy, enable_events=True), order)
-    violation = search(ours, budget=settings(settings(), max_examples=10)).violation
+    violation = search(ours, budget=40).violation
     return None if violation is None else violation.clause.id
 
 
@@ -35,8 +36,8 @@ def look(name: str) -> tuple[str | None, str | None]:
     if ours is not None:
         return ours, None
     if isinstance(it, SeededBug):
-        return None, hunt(it, settings()).clause
-    violation = search(it.target, budget=settings(settings(), max_examples=30)).violation
+        return None, hunt(it, 4 * settings().max_examples).clause
+    violation = search(it.target, budget=120).violation
     return None, None if violation is None else str(violation)
 
 

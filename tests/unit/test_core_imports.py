@@ -22,11 +22,14 @@ class OnlyStandardLibrary:
 
 sys.meta_path.insert(0, OnlyStandardLibrary())
 imported = []
-for package in map(importlib.import_module, {packages!r}):
-    for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", onerror=lambda name: None):
+packages = list(map(importlib.import_module, {packages!r}))
+for package in packages:
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         if not module.name.startswith({outside!r}):
-            importlib.import_module(module.name)
+            found = importlib.import_module(module.name)
             imported.append(module.name)
+            if module.ispkg:
+                packages.append(found)
 assert {banned!r} not in sys.modules
 print(len(imported))
 """

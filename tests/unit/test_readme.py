@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kvoffload.contract import CLAUSES, CONTRACT_VERSION, Clause
-from kvoffload.contract.search import QUICK
+from kvoffload.contract.search import BUDGET
 from kvoffload.policies.factory import CachePolicyFactory
 
 ROOT = Path(__file__).parents[2]
@@ -14,7 +14,9 @@ README = (ROOT / "README.md").read_text()
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
 def test_every_clause_has_its_row(clause: Clause) -> None:
-    assert f"| `{clause.id}` | {clause.sentence} | {', '.join(clause.applies_to)} | {clause.where} |" in README
+    assert (
+        f"| `{clause.id}` | {clause.sentence} | {', '.join(clause.applies_to)} | {', '.join(clause.needs)} |" in README
+    )
 
 
 def test_no_row_is_about_a_clause_that_does_not_exist() -> None:
@@ -29,7 +31,7 @@ def test_the_version_is_the_contract_s() -> None:
 
 def test_the_command_s_help_tells_the_default_budget() -> None:
     cli = (ROOT / "kvoffload" / "cli.py").read_text()
-    assert f"{QUICK.max_examples} unless given" in cli and f"{QUICK.stateful_step_count} unless given" in cli
+    assert f"{BUDGET} unless given" in cli
 
 
 def test_every_policy_has_a_row() -> None:

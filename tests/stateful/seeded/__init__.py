@@ -1,6 +1,7 @@
 """The seeded bugs: small classes with one bug each, and the clause that has to catch it."""
 
 from tests.stateful.seeded import (  # noqa: F401 - each module adds its bugs to the catalogue
+    arguments,
     manager_admission,
     manager_completions,
     manager_counts,

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
-
-from hypothesis import settings
 
 from kvoffload import BlockStatus, CachePolicy, CPUOffloadingManager, LRUCachePolicy, OffloadKey
 from kvoffload.admission import AdmissionTracker
 from kvoffload.contract import check_policy
 from kvoffload.contract.clauses import Subject
 from kvoffload.contract.manager_lockstep import EVERY_KEY
-from kvoffload.contract.search import QUICK, Target, search
+from kvoffload.contract.search import BUDGET, Layer, search
+from kvoffload.contract.target import Target
 from kvoffload_spec.admission import Admission
 
 PROBED = ("memory-bounded", "evict-scales")
@@ -102,14 +101,16 @@ class Hunt(NamedTuple):
     seconds: float
 
 
-def hunt(bug: SeededBug, budget: settings = QUICK, number: int | None = None) -> Hunt:
+def hunt(
+    bug: SeededBug, budget: int = BUDGET, number: int = 0, layers: Collection[Layer] = ("walks", "machine")
+) -> Hunt:
     """Look for the bug without knowing it."""
     began = time.perf_counter()
     if bug.clause in PROBED:
-        few = settings(budget, max_examples=10)  # a probe comes after the search, and looks at one history of its own
-        report = check_policy(bug.make, order=bug.order, capabilities=("scales",), budget=few, seed=number)
+        # A probe comes after the search, and looks at one history of its own.
+        report = check_policy(bug.make, order=bug.order, capabilities=("scales",), budget=40, seed=number)
         return Hunt(next(iter(report.broken), None), 1, time.perf_counter() - began)
-    found = search(bug.target, budget=budget, number=number)
+    found = search(bug.target, budget=budget, number=number, layers=layers)
     broken = None if found.violation is None else found.violation.clause.id
     return Hunt(broken, found.examples, time.perf_counter() - began)
 

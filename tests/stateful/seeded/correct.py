@@ -23,7 +23,7 @@ from kvoffload import (
 )
 from kvoffload.block_pool import BlockPool
 from kvoffload.contract.clauses import Subject
-from kvoffload.contract.search import Target
+from kvoffload.contract.target import Target
 from tests.stateful.seeded.bug import ChoosingPolicy
 
 Victims = list[tuple[OffloadKey, BlockStatus]]

@@ -1,0 +1,66 @@
+"""What managers of every family answer, in plain form; what is of another type is said to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kvoffload.contract.outcome import WrongTypeError
+from kvoffload.types import OffloadKey
+
+LOOKUPS = ("MISS", "HIT_PENDING", "HIT")
+BLOCK_IDS = ("block_ids", "chunk_ids")
+
+
+def lookup_of(answer: Any) -> str:
+    """``MISS``, ``HIT_PENDING`` or ``HIT``: an enum's name, or vLLM's ``False``, ``None`` and ``True`` of 0.24."""
+    if answer is None or isinstance(answer, bool):
+        return {False: "MISS", None: "HIT_PENDING", True: "HIT"}[answer]
+    name = getattr(answer, "name", None)
+    if name not in LOOKUPS:
+        raise WrongTypeError(repr(answer), f"a result named {', '.join(LOOKUPS)}, or a bool or None")
+    return str(name)
+
+
+def stored_of(output: Any) -> tuple[tuple[OffloadKey, ...], tuple[int, ...], tuple[OffloadKey, ...]]:
+    """The keys to store, their block ids, and the evicted keys."""
+    missing = [name for name in ("keys_to_store", "store_spec", "evicted_keys") if not hasattr(output, name)]
+    if missing:
+        raise WrongTypeError(repr(output), f"None, or an object with {', '.join(missing)}")
+    stored = _taken(output.keys_to_store, "keys_to_store")
+    return stored, block_ids_of(output.store_spec, "store_spec"), _taken(output.evicted_keys, "evicted_keys")
+
+
+def block_ids_of(spec: Any, what: str) -> tuple[int, ...]:
+    """The block ids that a transfer's description lists."""
+    for name in BLOCK_IDS:
+        if hasattr(spec, name):
+            return tuple(int(id) for id in _taken(getattr(spec, name), f"{what}'s {name}"))
+    raise WrongTypeError(f"{what} {spec!r}", "an object with block_ids")
+
+
+def events_of(events: Any) -> tuple[tuple[str, tuple[OffloadKey, ...]], ...]:
+    """Each event's kind and keys: our own kinds, or vLLM's ``removed``; what concerns no reader is left out."""
+    return tuple(
+        (_kind(event), tuple(event.keys))
+        for event in _taken(events, "take_events")
+        if not getattr(event, "metadata_only", False)
+    )
+
+
+def _kind(event: Any) -> str:
+    if hasattr(event, "kind"):
+        return str(getattr(event.kind, "name", event.kind))
+    if not isinstance(getattr(event, "removed", None), bool):
+        raise WrongTypeError(repr(event), "an event with keys and a kind, or with keys and removed")
+    return "REMOVED" if event.removed else "STORED"
+
+
+def _taken(returned: Any, what: str) -> tuple[Any, ...]:
+    """What a call returned; a list is the caller's own, and this caller empties it."""
+    if isinstance(returned, str | bytes) or not isinstance(returned, Iterable):
+        raise WrongTypeError(f"{what} {returned!r}", "an iterable")
+    taken = tuple(returned)
+    if isinstance(returned, list):
+        returned.clear()
+    return taken

@@ -1,0 +1,72 @@
+"""What is checked: how it is made, what it declares, and what it can be seen to promise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kvoffload.contract.capabilities import claims_of
+from kvoffload.contract.clauses import Subject
+from kvoffload.contract.lockstep import ContractViolation, Lockstep, Watch
+from kvoffload.contract.manager_lockstep import EVERY_KEY, ManagerLockstep
+from kvoffload.contract.policy_lockstep import PolicyLockstep
+from kvoffload.contract.seen import seen_of_manager, seen_of_policy
+from kvoffload.types import OffloadKey
+from kvoffload_spec.admission import Admission
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is checked.
+
+    Attributes:
+        subject: a policy or a manager.
+        make: makes a new one, for a capacity in blocks.
+        order: the order it declares, or ``None``.
+        name: ``module:name`` of what makes it, for programs that a user can paste; may be empty.
+        arguments: what ``make`` passes it after the capacity, as it stands in Python; may be empty.
+        admission: the model of a manager's admission.
+        capabilities: what its owner says that it can and cannot do: ``scales``, ``no-repeated-keys``.
+    """
+
+    subject: Subject
+    make: Callable[[int], Any]
+    order: str | None = None
+    name: str = ""
+    arguments: str = ""
+    admission: Admission[OffloadKey] = EVERY_KEY
+    capabilities: tuple[str, ...] = ()
+
+    @cached_property
+    def claims(self) -> frozenset[str]:
+        """The ids of the capabilities that it claims, as declared and as seen on a new one.
+
+        Raises:
+            ValueError: if a declared capability is unknown, or not there.
+            SignatureError: if it cannot be called.
+        """
+        see = seen_of_policy if self.subject == "policy" else seen_of_manager
+        seen, ruled_out = see(self.make)
+        admits = ("admission",) if self.admission.threshold > 1 else ()
+        return claims_of(self.subject, seen, ruled_out, (*admits, *self.capabilities))
+
+    @property
+    def options(self) -> str:
+        """The options of a command that judges it in the same way."""
+        options = [] if self.order is None else [f"--order {self.order}"]
+        options += [f"--capability {name}" for name in self.capabilities]
+        if self.admission.threshold > 1:
+            options.append(f"--store-threshold {self.admission.threshold} --max-tracker-size {self.admission.most}")
+        return "".join(f" {option}" for option in options)
+
+    def sign(self, violation: ContractViolation) -> None:
+        """Say in the violation whose it is, so that its report can be run."""
+        violation.target, violation.arguments, violation.options = self.name, self.arguments, self.options
+
+    def lockstep(self, capacity: int, watch: Watch) -> Lockstep:
+        """A new one, in lockstep with the specification."""
+        if self.subject == "policy":
+            return PolicyLockstep(self.make, capacity, self.claims, self.order, watch)
+        return ManagerLockstep(self.make, capacity, self.claims, self.order, watch, admission=self.admission)
