@@ -23,9 +23,11 @@ COUNTERS = tuple(counter.name for counter in fields(OffloadingCounters))
 
 def residency(driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> str:
     """What the key is: told by the manager's policy, or by a lookup if it shows none."""
-    if view.policy is None:
-        return str(driver.perform(Lookup(key)).value)
-    ref_cnt, slot = view.block(key)
+    return str(driver.perform(Lookup(key)).value) if view.policy is None else _is(*view.block(key))
+
+
+def _is(ref_cnt: int | None, slot: int | None) -> str:
+    """What a key is whose block has this count and this id."""
     return "MISS" if slot is None else "HIT_PENDING" if ref_cnt is not None and ref_cnt < 0 else "HIT"
 
 
@@ -130,7 +132,7 @@ class ManagerState:
 
     def _of_key(self, driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> Iterator[Difference]:
         expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
-        actual = residency(driver, view, key)
+        actual = residency(driver, view, key) if view.policy is None else _is(ref_cnt, slot)
         if actual != (expected if view.policy is not None else self.told(expected)):
             yield Difference("residency", expected, actual, self.why(key), key)
             return

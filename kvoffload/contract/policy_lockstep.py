@@ -280,8 +280,8 @@ class PolicyLockstep(Lockstep):
 
     def _observe(self, if_get: str, if_list: str) -> None:
         """Compare all that the policy shows with the model; the arguments name the clause that a difference breaks."""
-        for key in self._known if "get" in self.claims else ():
-            expected, got = self.blocks.get(key), self.driver.perform(ops.Get(key))
+        for key, got in self.driver.get_all(self._known) if "get" in self.claims else ():
+            expected = self.blocks.get(key)
             if got.raised is not None or got.value is not expected:
                 actual = shown(got) if got.raised is not None else repr(got.value)
                 self.broken(

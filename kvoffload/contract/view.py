@@ -15,7 +15,6 @@ from kvoffload.types import OffloadKey
 GAUGES = ("num_blocks", "pending", "pinned", "idle", "free", "used", "used_write", "used_read")
 COUNTERS = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_evictable_cache_chunks")
 FREE = ("num_free_blocks", "_get_num_free_blocks", "_get_num_free_chunks")
-BLOCK_IDS = ("block_id", "chunk_id")
 
 
 class ManagerView:
@@ -70,9 +69,12 @@ class ManagerView:
 
     def block(self, key: OffloadKey) -> tuple[int | None, int | None]:
         """The key's ``ref_cnt`` and block id."""
-        block = None if self.policy is None else self.policy.get(key)
-        ids = [getattr(block, name) for name in BLOCK_IDS if hasattr(block, name)]
-        return getattr(block, "ref_cnt", None), ids[0] if ids else None
+        policy = self.policy
+        block = None if policy is None else policy.get(key)
+        if block is None:
+            return None, None
+        id = getattr(block, "block_id", None)
+        return getattr(block, "ref_cnt", None), getattr(block, "chunk_id", None) if id is None else id
 
     @contextmanager
     def counting(self, method: str) -> Iterator[list[None]]:
