@@ -172,7 +172,7 @@ def replay(
         ),
     ] = None,
     policy: Annotated[
-        list[str], typer.Option(help="Eviction policy; give it several times to compare.")
+        list[str], typer.Option(help="Eviction policy, by name or as MODULE:CLASS; give it several times to compare.")
     ] = DEFAULT_POLICIES,
     blocks: Annotated[int, typer.Option(min=0, help="Capacity, in blocks.")] = 10_000,
     latency: Annotated[

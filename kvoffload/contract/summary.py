@@ -79,6 +79,7 @@ def _not_claimed(report: Report, id: str) -> str:
 
 def table(report: Report) -> Table:
     """One row for each clause, for a terminal."""
+    from rich.markup import escape
     from rich.table import Table
 
     rows = Table(title=headline(report), title_justify="left", title_style="bold", box=None, padding=(0, 1))
@@ -87,7 +88,7 @@ def table(report: Report) -> Table:
     rows.add_column("says")
     for clause in report.clauses:
         status = report.status(clause)
-        rows.add_row(clause.id, f"[{_colour(status)}]{status}[/]", clause.sentence)
+        rows.add_row(clause.id, f"[{_colour(status)}]{status}[/]", escape(clause.sentence))
     return rows
 
 

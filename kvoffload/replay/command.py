@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kvoffload.policies.factory import CachePolicyFactory
+from kvoffload.policies.factory import CachePolicyFactory, make_cache_policy
 from kvoffload.replay.belady import replay_min
 from kvoffload.replay.progress import progress_bar
 from kvoffload.replay.report import print_line, print_report
@@ -48,14 +48,23 @@ def choose_workload(trace: Path | None, synthetic: bool, seed: int | None, num_r
 def choose_policies(names: Sequence[str]) -> list[str]:
     """The named policies, each once, in the order given.
 
+    Args:
+        names: known names, or ``MODULE:CLASS`` of policies that lie elsewhere.
+
     Raises:
         UsageError: if no policy has one of the names.
     """
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a console script does not look in the folder that it is run from
     for name in names:
-        if name not in CachePolicyFactory.names():
-            raise UsageError(
-                f"--policy is {name!r}; known are {', '.join(CachePolicyFactory.names())}. Name one of them."
-            )
+        module, colon, cls = name.partition(":")
+        if not colon and name not in CachePolicyFactory.names():
+            known = ", ".join(CachePolicyFactory.names())
+            raise UsageError(f"--policy is {name!r}; known are {known}. Name one of them, or MODULE:CLASS of your own.")
+        try:
+            make_cache_policy(cls if colon else name, 2, module if colon else None)
+        except Exception as error:
+            raise UsageError(f"--policy is {name!r}, which cannot be made for 2 blocks: {error}") from error
     return list(dict.fromkeys(names))
 
 

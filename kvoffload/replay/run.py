@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from kvoffload.errors import OffloadingError
 from kvoffload.manager import CPUOffloadingManager
 from kvoffload.replay.results import ReplayResult
 from kvoffload.replay.simulate import Simulation
+from kvoffload.replay.traces import TraceError
 from kvoffload.replay.workload import Workload
 
 VERIFY_ALL_EVERY = 500
@@ -30,7 +32,7 @@ def replay(
 
     Args:
         workload: the requests.
-        policy: the name of the policy.
+        policy: the name of the policy, or ``MODULE:CLASS`` of one that lies elsewhere.
         num_blocks: the capacity, in blocks.
         latency: how many requests later a transfer completes.
         verify: run every call in lockstep with the specification. The times then measure that, too.
@@ -42,12 +44,14 @@ def replay(
             still in flight after the last completion.
         ValueError: if an argument is out of range or no policy has that name.
     """
-    manager = CPUOffloadingManager(num_blocks, policy)
+    module, colon, cls = policy.partition(":")
+    manager = CPUOffloadingManager(num_blocks, cls, module) if colon else CPUOffloadingManager(num_blocks, policy)
     result = ReplayResult(policy)
     if verify:
         _drive_verified(manager, num_blocks, latency, result, workload, on_request)
     else:
-        _drive(Simulation(manager, result, latency), workload, on_request)
+        with _saying_where(result):
+            _drive(Simulation(manager, result, latency), workload, on_request)
     num_free, num_evictable = manager.num_free_blocks, manager.num_evictable_cache_blocks
     if num_free + num_evictable != num_blocks:
         raise BrokenManagerError(
@@ -56,6 +60,22 @@ def replay(
             f"{num_blocks:,}. Replay with --verify to see the call that went wrong."
         )
     return result
+
+
+@contextmanager
+def _saying_where(result: ReplayResult) -> Iterator[None]:
+    """A policy from elsewhere may raise anything: that ends its replay with a sentence."""
+    try:
+        yield
+    except (BrokenManagerError, TraceError):
+        raise
+    except Exception as error:
+        if ":" not in result.policy:
+            raise
+        raise BrokenManagerError(
+            f"{_where(result)}: the policy raised {type(error).__name__}: {error}. "
+            f"kvoffload check {result.policy} says which clause it breaks."
+        ) from error
 
 
 def _drive(simulation: Simulation, workload: Workload, on_request: Callable[[], None]) -> None:

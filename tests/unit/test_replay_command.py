@@ -172,7 +172,8 @@ def test_an_unknown_policy_is_an_error_that_lists_the_known_ones() -> None:
     result = invoked("--synthetic", "--policy", "belady")
     known = ", ".join(CachePolicyFactory.names())
     assert result.exit_code == 2
-    assert result.stderr == f"kvoffload replay: --policy is 'belady'; known are {known}. Name one of them.\n"
+    wanted = "Name one of them, or MODULE:CLASS of your own."
+    assert result.stderr == f"kvoffload replay: --policy is 'belady'; known are {known}. {wanted}\n"
 
 
 @pytest.mark.parametrize("option", ["--blocks", "--latency"])
@@ -236,3 +237,41 @@ def test_a_pipe_has_no_progress_bar(capsys: pytest.CaptureFixture[str]) -> None:
         for _ in workload:
             update()
     assert capsys.readouterr().err == ""
+
+
+THEIRS = """
+from kvoffload import LRUCachePolicy
+
+class Theirs(LRUCachePolicy):
+    pass
+
+class Raises(LRUCachePolicy):
+    def evict(self, n, protected):
+        raise KeyError(n)
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module of a user's, in the folder that the command is run from."""
+    (tmp_path / "replayed_policies.py").write_text(THEIRS)
+    monkeypatch.chdir(tmp_path)
+    return "replayed_policies"
+
+
+def test_a_policy_may_be_named_as_module_and_class(theirs: str) -> None:
+    result = invoked("--synthetic", "--requests", 20, "--blocks", 50, "--policy", f"{theirs}:Theirs", "--policy", "lru")
+    own, ours = result.stdout.split("\n\n")[1].splitlines()[1:3]
+    assert (result.exit_code, own.split()[1:]) == (0, ours.split()[1:])
+
+
+def test_a_policy_of_a_user_s_that_raises_ends_the_replay_with_a_sentence(theirs: str) -> None:
+    result = invoked("--synthetic", "--requests", 20, "--blocks", 50, "--policy", f"{theirs}:Raises")
+    assert result.exit_code == 1
+    assert f"the policy raised KeyError: 24. kvoffload check {theirs}:Raises says which clause" in result.stdout
+
+
+def test_verified_it_ends_with_the_violation(theirs: str) -> None:
+    result = invoked("--synthetic", "--requests", 20, "--blocks", 50, "--policy", f"{theirs}:Raises", "--verify")
+    assert result.exit_code == 1
+    assert "actual    raises KeyError: " in result.stdout
