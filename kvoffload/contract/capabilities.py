@@ -34,6 +34,7 @@ MANAGER: tuple[Subject, ...] = ("manager",)
 
 CAPABILITIES = (
     Capability("scales", "its evictions cost the same however many blocks are resident", POLICY, "declared"),
+    Capability("empty", "it can be made for 0 blocks", BOTH, "seen"),
     Capability("repeated-keys", "a call may name a key twice", BOTH, "assumed"),
     Capability("deterministic", "the same calls give the same answers", BOTH, "assumed"),
     Capability("touch", "it has touch()", BOTH, "seen"),

@@ -9,7 +9,7 @@ from typing import Any
 from kvoffload.contract.clauses import CONTRACT_VERSION, clause, clauses_for
 from kvoffload.contract.orders import check_order
 from kvoffload.contract.probes import probe_memory, probe_scaling
-from kvoffload.contract.search import BUDGET, STEPS, search
+from kvoffload.contract.search import BUDGET, STEPS, hangs, search
 from kvoffload.contract.target import Target
 from kvoffload.contract.verdict import Report
 from kvoffload.types import OffloadKey
@@ -134,6 +134,9 @@ def _check(
         report.count(found)
         if found.violation is not None:
             report.add(found.violation)
+            if hangs(found.violation):
+                report.ended_early = True  # each history that hangs would cost seconds
+                break
         elif report.failures or not report.never or again == MOST_ROUNDS:
             break
         else:

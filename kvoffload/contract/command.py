@@ -9,8 +9,9 @@ from rich.console import Console
 
 from kvoffload.contract.checks import check_manager, check_policy
 from kvoffload.contract.exports import as_json, as_junit
-from kvoffload.contract.resolve import TargetError, resolve
+from kvoffload.contract.resolve import resolve
 from kvoffload.contract.summary import details, table
+from kvoffload.contract.target import TargetError
 from kvoffload.contract.verdict import Report, Verdict
 
 

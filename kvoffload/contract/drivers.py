@@ -14,7 +14,7 @@ from typing import Any
 from kvoffload.contract import operations as ops
 from kvoffload.contract.adapters.manager import FittedManager
 from kvoffload.contract.adapters.policy import FittedPolicy
-from kvoffload.contract.outcome import HangsError, Outcome, WrongTypeError
+from kvoffload.contract.outcome import ExitsError, HangsError, Outcome, WrongTypeError
 from kvoffload.contract.requests import Requests
 from kvoffload.contract.time_limit import CallHangsError, watched
 from kvoffload.policies.base import BlockStatus
@@ -70,6 +70,8 @@ class Driver(ABC):
             value = watched(lambda: self._call(op))
         except CallHangsError:
             return Outcome(raised=HangsError())
+        except SystemExit as exit:
+            return Outcome(raised=ExitsError(exit.code))
         except Exception as raised:
             return Outcome(raised=raised, changed=self._what_changed())
         return Outcome(value, changed=self._what_changed())

@@ -258,7 +258,7 @@ def eviction_order(policy: Any, most: int) -> tuple[OffloadKey, ...] | None:
 
     try:
         watched(empty)
-    except (Exception, CallHangsError):
+    except (Exception, CallHangsError, SystemExit):
         return None
     return tuple(drained)
 

@@ -19,12 +19,13 @@ def replay(lockstep: Lockstep, history: Iterable[Operation]) -> ContractViolatio
     return None
 
 
-def minimise(start: Callable[[int], Lockstep], violation: ContractViolation) -> ContractViolation:
+def minimise(start: Callable[[int], Lockstep], violation: ContractViolation, least: int = 0) -> ContractViolation:
     """Drop calls, simplify calls and lower the capacity, until no single such change keeps the violation.
 
     Args:
         start: makes a lockstep for a capacity, with a new subject in it.
         violation: as it was found.
+        least: the least capacity that a subject can be made for.
 
     Returns:
         A violation of the same clause, with a history from which nothing more can be dropped.
@@ -32,7 +33,7 @@ def minimise(start: Callable[[int], Lockstep], violation: ContractViolation) -> 
     best, improved = violation, True
     while improved:
         improved = False
-        for capacity, history in _smaller(best.capacity, [step.op for step in best.history]):
+        for capacity, history in _smaller(best.capacity, [step.op for step in best.history], least):
             found = replay(start(capacity), history)
             if found is not None and found.clause == violation.clause:
                 best, improved = found, True
@@ -40,11 +41,11 @@ def minimise(start: Callable[[int], Lockstep], violation: ContractViolation) -> 
     return best
 
 
-def _smaller(capacity: int, history: Sequence[Operation]) -> Iterator[tuple[int, list[Operation]]]:
+def _smaller(capacity: int, history: Sequence[Operation], least: int) -> Iterator[tuple[int, list[Operation]]]:
     """Every history with one thing less, the largest cuts first; then the same with one block less."""
     for smaller in _simpler(history):
         yield capacity, smaller
-    if capacity:
+    if capacity > least:
         yield capacity - 1, list(history)
         for smaller in _simpler(history):
             yield capacity - 1, smaller

@@ -28,6 +28,13 @@ class HangsError(MisbehaviourError):
         super().__init__(f"does not return within {SECONDS:.0f} s")
 
 
+class ExitsError(MisbehaviourError):
+    """A call tried to end the process."""
+
+    def __init__(self, code: object) -> None:
+        super().__init__(f"ends the process (SystemExit: {code})")
+
+
 class WrongTypeError(MisbehaviourError):
     """A call returned something else than its interface says."""
 

@@ -11,7 +11,8 @@ from kvoffload.contract.lockstep import Watch
 from kvoffload.contract.minimise import replay
 from kvoffload.contract.orders import check_order
 from kvoffload.contract.report import describe_run
-from kvoffload.contract.resolve import TargetError, resolve
+from kvoffload.contract.resolve import resolve
+from kvoffload.contract.target import TargetError
 from kvoffload.contract.time_limit import time_limit
 from kvoffload.contract.verdict import Verdict
 

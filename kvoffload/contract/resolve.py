@@ -12,7 +12,7 @@ from typing import Any
 
 from kvoffload.contract.adapters import SignatureError, as_policy, makes_unsized
 from kvoffload.contract.clauses import Subject
-from kvoffload.contract.target import Target
+from kvoffload.contract.target import Target, TargetError
 from kvoffload.policies.factory import CachePolicyFactory
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
@@ -22,10 +22,6 @@ METHODS: dict[Subject, tuple[str, ...]] = {
     "manager": ("lookup", "prepare_store", "complete_store", "prepare_load", "complete_load"),
 }
 """The methods without which there is no policy and no manager; what else is missing is not claimed."""
-
-
-class TargetError(Exception):
-    """The target cannot be checked; the message says why and what to do."""
 
 
 def resolve(text: str, order: str | None = None, capabilities: Collection[str] = (), **arguments: object) -> Target:

@@ -68,7 +68,7 @@ def search(
     found = Found(watch)
 
     def start(capacity: int) -> Lockstep:
-        lockstep = target.lockstep(capacity, watch)
+        lockstep = target.lockstep(max(capacity, target.smallest), watch)
         if watch.violation is None:
             found.examples += 1
         return lockstep
@@ -90,8 +90,14 @@ def search(
         if watch.violation is None:
             raise
     if watch.violation is not None:
-        hangs = isinstance(watch.violation.__cause__, HangsError)
-        with time_limit(HASTY if hangs else SECONDS):
-            found.violation = minimise(lambda capacity: target.lockstep(capacity, Watch(quiet)), watch.violation)
+        with time_limit(HASTY if hangs(watch.violation) else SECONDS):
+            found.violation = minimise(
+                lambda capacity: target.lockstep(capacity, Watch(quiet)), watch.violation, target.smallest
+            )
         target.sign(found.violation)
     return found
+
+
+def hangs(violation: ContractViolation) -> bool:
+    """Whether the clause is broken by a call that does not return."""
+    return isinstance(violation.__cause__, HangsError)

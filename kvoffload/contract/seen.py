@@ -25,10 +25,11 @@ def seen_of_policy(make: Callable[[int], Any]) -> tuple[frozenset[str], frozense
     fitted = FittedPolicy(make(NUM_BLOCKS))
     policy = fitted.policy
     seen = {
+        "empty": _can_be_empty(make),
         "touch": hasattr(policy, "touch"),
         "get": hasattr(policy, "get"),
         "clear": hasattr(policy, "clear"),
-        "list": shown_evictable(policy) is not None or eviction_order(policy, NUM_BLOCKS) is not None,
+        "list": _is_shown(lambda: shown_evictable(policy)) or eviction_order(policy, NUM_BLOCKS) is not None,
         "requests": hasattr(policy, "on_request_finished"),
     }
     return frozenset(id for id, is_seen in seen.items() if is_seen), fitted.ruled_out
@@ -41,7 +42,11 @@ def seen_of_manager(make: Callable[[int], Any]) -> tuple[frozenset[str], frozens
         SignatureError: if it cannot be called.
     """
     fitted = FittedManager(make(NUM_BLOCKS))
-    told = {"events": _tells_events(make), "pending-lookups": _tells_pending(make)}
+    told = {
+        "empty": _can_be_empty(make),
+        "events": _tells_events(make),
+        "pending-lookups": _tells_pending(make),
+    }
     return shown_by(fitted) | {id for id, is_told in told.items() if is_told}, fitted.ruled_out
 
 
@@ -51,14 +56,30 @@ def shown_by(fitted: FittedManager) -> frozenset[str]:
     shown = {
         "touch": hasattr(manager, "touch"),
         "reset": hasattr(manager, "reset_cache"),
-        "statistics": bool(view.stats()),
+        "statistics": _is_shown(lambda: view.stats() or None),
         "counter": view.counter is not None,
         "policy": view.policy is not None,
-        "list": view.policy is not None and view.evictable(NUM_BLOCKS) is not None,
+        "list": view.policy is not None and _is_shown(lambda: view.evictable(NUM_BLOCKS)),
         "transfer-ids": fitted.numbers_transfers,
         "requests": hasattr(manager, "on_request_finished"),
     }
     return frozenset(id for id, is_shown in shown.items() if is_shown)
+
+
+def _is_shown(read: Callable[[], Any]) -> bool:
+    """Whether there is something to read; that it cannot be read is for a clause to say."""
+    try:
+        return read() is not None
+    except Exception:
+        return True
+
+
+def _can_be_empty(make: Callable[[int], Any]) -> bool:
+    try:
+        make(0)
+    except Exception:
+        return False
+    return True
 
 
 def _tells_events(make: Callable[[int], Any]) -> bool:

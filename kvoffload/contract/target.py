@@ -17,6 +17,10 @@ from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
 
 
+class TargetError(Exception):
+    """The target cannot be checked; the message says why and what to do."""
+
+
 @dataclass(frozen=True)
 class Target:
     """What is checked.
@@ -46,11 +50,17 @@ class Target:
         Raises:
             ValueError: if a declared capability is unknown, or not there.
             SignatureError: if it cannot be called.
+            TargetError: if it cannot be made.
         """
         see = seen_of_policy if self.subject == "policy" else seen_of_manager
-        seen, ruled_out = see(self.make)
+        seen, ruled_out = see(self.made)
         admits = ("admission",) if self.admission.threshold > 1 else ()
         return claims_of(self.subject, seen, ruled_out, (*admits, *self.capabilities))
+
+    @property
+    def smallest(self) -> int:
+        """The least capacity that it can be made for, in blocks."""
+        return 0 if "empty" in self.claims else 1
 
     @property
     def options(self) -> str:
@@ -65,8 +75,22 @@ class Target:
         """Say in the violation whose it is, so that its report can be run."""
         violation.target, violation.arguments, violation.options = self.name, self.arguments, self.options
 
+    def made(self, capacity: int) -> Any:
+        """A new one of that capacity, in blocks.
+
+        Raises:
+            TargetError: if making it raises.
+        """
+        try:
+            return self.make(capacity)
+        except Exception as error:
+            raise TargetError(
+                f"{self.name or 'the ' + self.subject} raised {type(error).__name__} when it was made for {capacity} "
+                f"blocks: {error}. A check makes it for 1 to 8 blocks, and for none if it can be."
+            ) from error
+
     def lockstep(self, capacity: int, watch: Watch) -> Lockstep:
         """A new one, in lockstep with the specification."""
         if self.subject == "policy":
-            return PolicyLockstep(self.make, capacity, self.claims, self.order, watch)
-        return ManagerLockstep(self.make, capacity, self.claims, self.order, watch, admission=self.admission)
+            return PolicyLockstep(self.made, capacity, self.claims, self.order, watch)
+        return ManagerLockstep(self.made, capacity, self.claims, self.order, watch, admission=self.admission)

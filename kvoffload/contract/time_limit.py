@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
 
-SECONDS = 5.0
+SECONDS = 2.0
 """How long one call may take; it is interrupted after this time, and before twice of it."""
 
 T = TypeVar("T")

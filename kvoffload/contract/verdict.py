@@ -49,6 +49,7 @@ class Report:
         situations: how often each situation came up.
         states: the distinct abstract states that were reached, by their hashes.
         seconds: how long it took.
+        ended_early: whether the check ended with the last broken clause, so that others may be broken as well.
     """
 
     subject: Subject
@@ -65,6 +66,7 @@ class Report:
     situations: Counter[str] = field(default_factory=Counter)
     states: set[int] = field(default_factory=set)
     seconds: float = 0.0
+    ended_early: bool = False
 
     def count(self, found: Found) -> None:
         """Add what a search saw."""

@@ -116,7 +116,7 @@ def test_what_cannot_be_checked_is_exit_code_2_and_a_sentence(folder: Path, targ
             (["--order", f"slru:{it}"], f"order is 'slru:{it}'; a share goes with")
             for it in ("", ".", "much", "1.5", "-1")
         ),
-        (["--capability", "flies"], "the capability is 'flies'; known of a policy are scales, repeated-keys"),
+        (["--capability", "flies"], "the capability is 'flies'; known of a policy are scales, empty, repeated-keys"),
     ],
 )
 def test_an_unknown_declaration_is_exit_code_2_and_lists_the_known_ones(options: list[str], sentence: str) -> None:
