@@ -32,6 +32,7 @@ def check_policy(
     name: str = "",
     arguments: str = "",
     steps: int = STEPS,
+    on_history: Callable[[], None] = lambda: None,
 ) -> Report:
     """Check every clause of the policy contract.
 
@@ -49,6 +50,7 @@ def check_policy(
         name: ``module:name`` of the policy's class, for programs that can be pasted.
         arguments: what ``make`` passes after the capacity, for the same programs.
         steps: the most steps chosen in a history.
+        on_history: called as each history begins: for a progress bar.
 
     Returns:
         What was found, and what was seen on the way.
@@ -60,7 +62,7 @@ def check_policy(
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """
     target = Target("policy", make, order, name, arguments, capabilities=tuple(capabilities))
-    report = _check(target, expected_failures or {}, contract, budget, seed, steps)
+    report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
     if not report.failures:
         report.add(probe_memory(make, report.claims))
         if "scales" in report.claims:
@@ -85,6 +87,7 @@ def check_manager(
     store_threshold: int = 0,
     max_tracker_size: int = 64_000,
     steps: int = STEPS,
+    on_history: Callable[[], None] = lambda: None,
 ) -> Report:
     """Check every clause of the manager contract.
 
@@ -104,6 +107,7 @@ def check_manager(
         store_threshold: the one that ``make`` gives it, in requests.
         max_tracker_size: the one that ``make`` gives it, in keys.
         steps: the most steps chosen in a history.
+        on_history: called as each history begins: for a progress bar.
 
     Returns:
         What was found, and what was seen on the way.
@@ -116,21 +120,27 @@ def check_manager(
     """
     admission = Admission[OffloadKey](store_threshold, max_tracker_size)
     target = Target("manager", make, order, name, arguments, admission, tuple(capabilities))
-    report = _check(target, expected_failures or {}, contract, budget, seed, steps)
+    report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
     if raising:
         report.raise_if_not_kept()
     return report
 
 
 def _check(
-    target: Target, expected_failures: Mapping[str, str], contract: int, budget: int, seed: int, steps: int
+    target: Target,
+    expected_failures: Mapping[str, str],
+    contract: int,
+    budget: int,
+    seed: int,
+    steps: int,
+    on_history: Callable[[], None],
 ) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
     began = time.monotonic()
     report = start_report(target, expected_failures, contract, seed)
     again = 0
     while True:
-        found = search(target, frozenset(report.broken), budget, seed + again, steps)
+        found = search(target, frozenset(report.broken), budget, seed + again, steps, on_history=on_history)
         report.count(found)
         if found.violation is not None:
             report.add(found.violation)

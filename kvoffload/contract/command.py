@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 
 from kvoffload.contract.checks import check_manager, check_policy
 from kvoffload.contract.exports import as_json, as_junit
@@ -18,6 +21,15 @@ from kvoffload.contract.verdict import Report, Verdict
 def plain(stderr: bool = False) -> Console:
     """A console that prints text as it is."""
     return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False)
+
+
+@contextmanager
+def _progress_bar(label: str, budget: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal, and nothing in a pipe; a check that finds something looks at more than its budget."""
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    with bar:
+        task = bar.add_task(label, total=budget)
+        yield lambda: bar.advance(task)
 
 
 def run_check(
@@ -52,8 +64,9 @@ def run_check(
     err = plain(stderr=True)
     try:
         found = resolve(text, order, capabilities, **arguments)
-        with err.status(f"Checking {found.name} ..."):  # on a terminal only
+        with _progress_bar(f"check {found.name}", budget) as on_history:
             options = {
+                "on_history": on_history,
                 "order": order,
                 "capabilities": capabilities,
                 "expected_failures": expected_failures,

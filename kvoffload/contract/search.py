@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +53,7 @@ def search(
     number: int = 0,
     steps: int = STEPS,
     layers: Collection[Layer] = ("walks", "machine"),
+    on_history: Callable[[], None] = lambda: None,
 ) -> Found:
     """Look for the first violation of any clause that is not in ``quiet``.
 
@@ -63,6 +64,7 @@ def search(
         number: a seed: every number is another choice of histories, and always the same one.
         steps: the most steps in a history that Hypothesis chooses.
         layers: who chooses the histories: the dice first, and Hypothesis for the rest.
+        on_history: called as each history begins.
     """
     watch = Watch(quiet)
     found = Found(watch)
@@ -71,6 +73,7 @@ def search(
         lockstep = target.lockstep(max(capacity, target.smallest), watch)
         if watch.violation is None:
             found.examples += 1
+            on_history()
         return lockstep
 
     num_walks = round(budget * SHARE_OF_WALKS) if "walks" in layers else 0
