@@ -2,6 +2,7 @@
 
 from kvoffload.contract.checks import check_manager, check_policy
 from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
+from kvoffload.contract.decorators import Check, manager_contract, policy_contract
 from kvoffload.contract.lockstep import ContractViolation
 from kvoffload.contract.operations import keys
 from kvoffload.contract.verdict import Report, Verdict
@@ -11,6 +12,7 @@ __all__ = [
     "CLAUSES",
     "CONTRACT_VERSION",
     "BlockStatus",
+    "Check",
     "Clause",
     "ContractViolation",
     "Report",
@@ -18,4 +20,6 @@ __all__ = [
     "check_manager",
     "check_policy",
     "keys",
+    "manager_contract",
+    "policy_contract",
 ]

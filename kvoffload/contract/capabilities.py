@@ -38,7 +38,7 @@ CAPABILITIES = (
     Capability("repeated-keys", "a call may name a key twice", BOTH, "assumed"),
     Capability("deterministic", "the same calls give the same answers", BOTH, "assumed"),
     Capability("touch", "it has touch()", BOTH, "seen"),
-    Capability("list", "its evictable list is shown, or can be read off a copy", BOTH, "seen"),
+    Capability("list", "its evictable list is shown, or (a policy's) can be read off a copy", BOTH, "seen"),
     Capability("get", "get(key) hands out the block", POLICY, "seen"),
     Capability("clear", "it has clear()", POLICY, "seen"),
     Capability("any-touch", "touch() takes keys that are not resident", POLICY, "assumed"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from kvoffload.contract.clauses import CONTRACT_VERSION, clause, clauses_for
+from kvoffload.contract.capabilities import capabilities_of, claims_of
+from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
 from kvoffload.contract.orders import check_order
 from kvoffload.contract.probes import probe_memory, probe_scaling
 from kvoffload.contract.search import BUDGET, STEPS, hangs, search
@@ -17,6 +20,9 @@ from kvoffload_spec.admission import Admission
 
 MOST_ROUNDS = 3
 """How many more rounds a run is given in which some call or situation never came up."""
+
+PROBED = ("memory-bounded", "evict-scales")
+"""The clauses that no history of a search can break."""
 
 
 def check_policy(
@@ -47,7 +53,7 @@ def check_policy(
         budget: how many histories to try.
         seed: another choice of histories; the same seed gives the same report.
         raising: raise unless the contract is kept.
-        name: ``module:name`` of the policy's class, for programs that can be pasted.
+        name: ``module:name`` of the policy's class, for programs that can be pasted; found out where ``make`` has one.
         arguments: what ``make`` passes after the capacity, for the same programs.
         steps: the most steps chosen in a history.
         on_history: called as each history begins: for a progress bar.
@@ -61,9 +67,11 @@ def check_policy(
         ContractViolation: if it is ``raising`` and a clause is broken.
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """
-    target = Target("policy", make, order, name, arguments, capabilities=tuple(capabilities))
+    target = Target("policy", make, order, name or name_of(make), arguments, capabilities=tuple(capabilities))
     report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
-    if not report.failures:
+    if report.failures:
+        report.leave_out("probed once nothing else is broken", PROBED)
+    elif not report.ended_early:
         report.add(probe_memory(make, report.claims))
         if "scales" in report.claims:
             report.add(probe_scaling(make))
@@ -102,7 +110,7 @@ def check_manager(
         budget: how many histories to try.
         seed: another choice of histories; the same seed gives the same report.
         raising: raise unless the contract is kept.
-        name: ``module:name`` of the manager's class, for programs that can be pasted.
+        name: ``module:name`` of the manager's class, for programs that can be pasted; found out where ``make`` has one.
         arguments: what ``make`` passes after the number of blocks, for the same programs: ``", enable_events=True"``.
         store_threshold: the one that ``make`` gives it, in requests.
         max_tracker_size: the one that ``make`` gives it, in keys.
@@ -119,7 +127,7 @@ def check_manager(
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """
     admission = Admission[OffloadKey](store_threshold, max_tracker_size)
-    target = Target("manager", make, order, name, arguments, admission, tuple(capabilities))
+    target = Target("manager", make, order, name or name_of(make), arguments, admission, tuple(capabilities))
     report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
     if raising:
         report.raise_if_not_kept()
@@ -146,6 +154,7 @@ def _check(
             report.add(found.violation)
             if hangs(found.violation):
                 report.ended_early = True  # each history that hangs would cost seconds
+                report.leave_out("the check ended with the call that hangs", [it.id for it in report.claimed])
                 break
         elif report.failures or not report.never or again == MOST_ROUNDS:
             break
@@ -162,16 +171,55 @@ def start_report(target: Target, expected_failures: Mapping[str, str], contract:
     Raises:
         ValueError: if the order, a capability, a clause or the contract version is unknown.
     """
-    check_order(target.order)
-    clauses = clauses_for(target.subject, target.order, target.admission.threshold > 1)
-    for id in expected_failures:
-        if clause(id) not in clauses:
-            raise ValueError(
-                f"expected_failures names {id!r}, which is no clause of a {target.subject} with order "
-                f"{target.order or 'not declared'}; those are {', '.join(c.id for c in clauses)}. Take it out."
-            )
-    if not 1 <= contract <= CONTRACT_VERSION:
-        raise ValueError(f"contract is {contract}; there are the versions 1 to {CONTRACT_VERSION}. Name one of them.")
+    admits = target.admission.threshold > 1
+    clauses = declared_clauses(target.subject, target.order, admits, target.capabilities, expected_failures, contract)
     return Report(
         target.subject, target.name, target.order, clauses, target.claims, dict(expected_failures), contract, seed
     )
+
+
+def declared_clauses(
+    subject: Subject,
+    order: str | None,
+    admission: bool,
+    capabilities: Collection[str],
+    expected_failures: Mapping[str, str],
+    contract: int,
+) -> tuple[Clause, ...]:
+    """The clauses that there are for what declares this.
+
+    Args:
+        subject: a policy or a manager.
+        order: the order that it declares.
+        admission: whether it has a store_threshold that keeps anything out.
+        capabilities: what else it declares.
+        expected_failures: ids of clauses that it is known to break, each with the reason.
+        contract: the contract version that it is held to.
+
+    Raises:
+        ValueError: if the order, a capability, a clause or the contract version is unknown.
+    """
+    check_order(order)
+    claims_of(subject, [it.id for it in capabilities_of(subject)], declared=capabilities)
+    clauses = clauses_for(subject, order, admission)
+    for id in expected_failures:
+        if clause(id) not in clauses:
+            raise ValueError(
+                f"expected_failures names {id!r}, which is no clause of a {subject} with order "
+                f"{order or 'not declared'}; those are {', '.join(c.id for c in clauses)}. Take it out."
+            )
+    if not 1 <= contract <= CONTRACT_VERSION:
+        raise ValueError(f"contract is {contract}; there are the versions 1 to {CONTRACT_VERSION}. Name one of them.")
+    return clauses
+
+
+def name_of(make: Callable[[int], Any]) -> str:
+    """``module:name`` that imports this factory; empty where nothing does, as for a lambda."""
+    module, path = getattr(make, "__module__", None), getattr(make, "__qualname__", None)
+    if not (isinstance(module, str) and isinstance(path, str)) or module == "__main__":
+        return ""
+    try:
+        found = operator.attrgetter(path)(sys.modules.get(module))
+    except AttributeError:
+        return ""
+    return f"{module}:{path}" if found is make else ""

@@ -195,11 +195,13 @@ class PolicyDriver(Driver):
             case ops.Clear():
                 self.blocks.clear()
                 self._is.clear()
+                self._seen.clear()  # no policy is told of the end of what it has forgotten
                 return calls.clear()
             case ops.FinishRequest():
                 seen = self._seen.pop(op.request, {})
                 inserted = {key for key, by_insert in seen.items() if by_insert}
-                calls.on_request_finished(tuple(seen), inserted, set(seen) - inserted, request)
+                if seen:
+                    calls.on_request_finished(tuple(seen), inserted, set(seen) - inserted, request)
                 return self.requests.finish(op.request)
         raise TypeError(f"{op} is no call on a policy.")
 

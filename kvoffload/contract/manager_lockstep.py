@@ -165,7 +165,7 @@ class ManagerLockstep(Lockstep):
 
     def eviction_order(self) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted now; ``None`` if that is not shown or claimed."""
-        claims_order = self.claims >= {"list", "deterministic", "order-on-refusal"}
+        claims_order = self.claims >= {"policy", "deterministic", "order-on-refusal"}
         return self.view.eviction_order(self.capacity + 1) if self.thorough and claims_order else None
 
     def _judge_lookup(self, op: ops.Lookup) -> None:

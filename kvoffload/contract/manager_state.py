@@ -89,7 +89,7 @@ class ManagerState:
         if counts.get("counter", num_idle) != num_idle:
             why = f"ready and read by no load: {listed(sorted(self.tier.idle)) if whole else f'{num_idle} keys'}"
             yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why)
-        evictable = view.evictable(self.tier.capacity + 1) if whole else None
+        evictable = view.evictable() if whole else None
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
             why = "these are ready and read by no load"
             yield Difference("list", listed(sorted(self.tier.idle)), listed(evictable), why)

@@ -295,6 +295,9 @@ class PolicyLockstep(Lockstep):
         if evictable is None and "list" in self.claims:
             drained = eviction_order(self.driver.policy, self.capacity + 1)
             evictable = None if drained is None else list(drained)
+            if drained is not None and set(drained) < set(idle):
+                why = f"these are idle; a copy of the policy, asked for one after the other, gave {listed(drained)}"
+                self.broken("evict-complete", f"1 of {listed(sorted(set(idle) - set(drained)))}", "None", why)
         if evictable is not None and sorted(evictable) != idle:
             why = "expected are the idle keys; actual is the policy's evictable list, or what it evicts one by one"
             self.broken(self.claimed_of(if_list, "evictable-exact"), listed(idle), listed(evictable), why)

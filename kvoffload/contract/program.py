@@ -70,6 +70,7 @@ class ProgramWriter:
         self.requests: dict[str, None] = {}
         self._completed: set[int | None] = set()
         self._tells_requests = False
+        self._seen: dict[str, dict[str, bool]] = {}  # of each running request, its keys; whether it inserted it
 
     def write(self, made_with: str, target: str, history: Sequence[Step], num_calls: int) -> list[str]:
         """The lines of the program.
@@ -132,8 +133,16 @@ class ProgramWriter:
     def _finish(self, op: ops.FinishRequest) -> str:
         self.requests.setdefault(op.request)
         request = _variable(op.request)
-        keys = "" if self.subject == "manager" else "..., "  # the keys that it named, which a policy is told again
+        keys = "" if self.subject == "manager" else self._named_by(op.request)
         return f'{self.subject}.on_request_finished({keys}{request}); {request} = Request("{op.request}")'
+
+    def _named_by(self, request: str) -> str:
+        """The keys that the request named, those that it only inserted, and the others: a policy is told again."""
+        seen = self._seen.pop(request, {})
+        inserted = ", ".join(key for key, by_insert in seen.items() if by_insert)
+        reused = ", ".join(key for key, by_insert in seen.items() if not by_insert)
+        parts = (f"{{{part}}}" if part else "set()" for part in (inserted, reused))
+        return f"[({', '.join(seen)}{',' if len(seen) == 1 else ''})], {', '.join(parts)}, "
 
     def _manager_call(self, op: ops.Operation) -> str:
         names = self.names
@@ -174,6 +183,7 @@ class ProgramWriter:
             case ops.Get():
                 return f"policy.get({key})"
             case ops.Insert():
+                self._seen.setdefault(op.request, {}).setdefault(key, True)
                 block = f"BlockStatus({names.keys.index(key)}, ref_cnt={0 if op.idle else -1})"
                 inserted = f"policy.insert({key}, {key}_block{self._context(op, 'insert')})"
                 return "; ".join([f"{key}_block = {block}", *self._announced(op, key), inserted])
@@ -186,11 +196,14 @@ class ProgramWriter:
             case ops.Remove():
                 return f"policy.remove({key})"
             case ops.TouchPolicy():
+                for named in map(names.key, op.keys):
+                    self._seen.setdefault(op.request, {}).setdefault(named, False)
                 return f"policy.touch({names.many(op.keys)}{self._context(op, 'touch')})"
             case ops.Evict():
                 protected = ", ".join(map(names.key, op.keys))
                 return f"policy.evict({op.n}, {f'{{{protected}}}' if protected else 'set()'})"
             case ops.Clear():
+                self._seen.clear()
                 return "policy.clear()"
         return ""
 
@@ -205,11 +218,9 @@ class ProgramWriter:
 
 def _variable(request: str) -> str:
     """The name of the variable that holds the request: its id, where that can be a name."""
-    return (
-        "".join(letter if letter.isalnum() else "_" for letter in f"r_{request}")
-        if not request.isidentifier()
-        else request
-    )
+    if request.isidentifier():
+        return request
+    return "".join(letter if letter.isalnum() else "_" for letter in f"r_{request}") if request else "r0"
 
 
 def _call(op: ops.Operation) -> ops.Operation:

@@ -59,7 +59,7 @@ def shown_by(fitted: FittedManager) -> frozenset[str]:
         "statistics": _is_shown(lambda: view.stats() or None),
         "counter": view.counter is not None,
         "policy": view.policy is not None,
-        "list": view.policy is not None and _is_shown(lambda: view.evictable(NUM_BLOCKS)),
+        "list": view.policy is not None and _is_shown(view.evictable),
         "transfer-ids": fitted.numbers_transfers,
         "requests": hasattr(manager, "on_request_finished"),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -50,6 +50,7 @@ class Report:
         states: the distinct abstract states that were reached, by their hashes.
         seconds: how long it took.
         ended_early: whether the check ended with the last broken clause, so that others may be broken as well.
+        not_judged: ids of claimed clauses that the check did not get to, each with the reason.
     """
 
     subject: Subject
@@ -67,6 +68,7 @@ class Report:
     states: set[int] = field(default_factory=set)
     seconds: float = 0.0
     ended_early: bool = False
+    not_judged: dict[str, str] = field(default_factory=dict)
 
     def count(self, found: Found) -> None:
         """Add what a search saw."""
@@ -80,6 +82,11 @@ class Report:
         if violation is not None:
             violation.target = violation.target or self.name
             self.broken[violation.clause.id] = violation
+
+    def leave_out(self, reason: str, ids: Iterable[str]) -> None:
+        """Nothing is said of these clauses, as far as they are claimed and not broken."""
+        claimed = {clause.id for clause in self.claimed}
+        self.not_judged.update({id: reason for id in ids if id in claimed and id not in self.broken})
 
     @property
     def claimed(self) -> tuple[Clause, ...]:
@@ -95,6 +102,10 @@ class Report:
             if it.id not in self.claims and it.id not in ("admission", "requests")
         )
 
+    def lacking(self, clause: Clause) -> tuple[Capability, ...]:
+        """The capabilities that the clause needs and that are not claimed."""
+        return tuple(it for it in capabilities_of(self.subject) if it.id in clause.needs and it.id not in self.claims)
+
     @property
     def failures(self) -> dict[str, ContractViolation]:
         """The broken clauses that make the verdict: neither expected, nor newer than the contract it is held to."""
@@ -107,7 +118,8 @@ class Report:
     @property
     def kept_though_expected(self) -> tuple[str, ...]:
         """The clauses that were expected to fail and are kept: what is known of them is out of date."""
-        return tuple(id for id in self.expected_failures if id not in self.broken)
+        judged = {clause.id for clause in self.claimed}.difference(self.not_judged)
+        return tuple(id for id in self.expected_failures if id in judged and id not in self.broken)
 
     @property
     def never(self) -> tuple[str, ...]:
@@ -117,10 +129,10 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        """Broken if any clause is; inconclusive if an operation or a situation never came up; else kept."""
+        """Broken if any clause is; inconclusive if something never came up or was not looked for; else kept."""
         if self.failures:
             return Verdict.BROKEN
-        if self.never:
+        if self.never or self.not_judged:
             return Verdict.INCONCLUSIVE
         return Verdict.BROKEN if self.kept_though_expected else Verdict.KEPT
 
@@ -132,6 +144,8 @@ class Report:
             if clause.id in self.expected_failures:
                 return "expected failure"
             return "broken" if clause.since <= self.contract else "new"
+        if clause.id in self.not_judged:
+            return "not judged"
         if clause.id in self.expected_failures:
             return "kept, though expected to fail"
         return "kept"

@@ -55,13 +55,9 @@ class ManagerView:
         gauges = {name: getattr(stats, name) for name in GAUGES}
         return {**counters, "lookups": stats.counters.lookups, **gauges}
 
-    def evictable(self, most: int) -> list[OffloadKey] | None:
-        """The keys in the policy's evictable list, or those that a copy of the policy would evict."""
-        shown = shown_evictable(self.policy)
-        if shown is None:
-            drained = self.eviction_order(most)
-            shown = None if drained is None else list(drained)
-        return shown
+    def evictable(self) -> list[OffloadKey] | None:
+        """The keys in the policy's evictable list."""
+        return shown_evictable(self.policy)
 
     def eviction_order(self, most: int) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted."""

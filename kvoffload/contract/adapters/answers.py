@@ -22,28 +22,37 @@ def lookup_of(answer: Any) -> str:
     return str(name)
 
 
-def stored_of(output: Any) -> tuple[tuple[OffloadKey, ...], tuple[int, ...], tuple[OffloadKey, ...]]:
-    """The keys to store, their block ids, and the evicted keys."""
+def stored_of(output: Any, ours: bool) -> tuple[tuple[OffloadKey, ...], tuple[int, ...], tuple[OffloadKey, ...]]:
+    """The keys to store, their block ids, and the evicted keys.
+
+    Args:
+        output: what ``prepare_store`` returned.
+        ours: whether the lists in it are the caller's own.
+
+    Raises:
+        WrongTypeError: if it lacks one of them.
+    """
     missing = [name for name in ("keys_to_store", "store_spec", "evicted_keys") if not hasattr(output, name)]
     if missing:
         raise WrongTypeError(repr(output), f"None, or an object with {', '.join(missing)}")
-    stored = _taken(output.keys_to_store, "keys_to_store")
-    return stored, block_ids_of(output.store_spec, "store_spec"), _taken(output.evicted_keys, "evicted_keys")
+    stored = _taken(output.keys_to_store, "keys_to_store", ours)
+    evicted = _taken(output.evicted_keys, "evicted_keys", ours)
+    return stored, block_ids_of(output.store_spec, "store_spec", ours), evicted
 
 
-def block_ids_of(spec: Any, what: str) -> tuple[int, ...]:
+def block_ids_of(spec: Any, what: str, ours: bool) -> tuple[int, ...]:
     """The block ids that a transfer's description lists."""
     for name in BLOCK_IDS:
         if hasattr(spec, name):
-            return tuple(int(id) for id in _taken(getattr(spec, name), f"{what}'s {name}"))
+            return tuple(int(id) for id in _taken(getattr(spec, name), f"{what}'s {name}", ours))
     raise WrongTypeError(f"{what} {spec!r}", "an object with block_ids")
 
 
-def events_of(events: Any) -> tuple[tuple[str, tuple[OffloadKey, ...]], ...]:
+def events_of(events: Any, ours: bool) -> tuple[tuple[str, tuple[OffloadKey, ...]], ...]:
     """Each event's kind and keys: our own kinds, or vLLM's ``removed``; what concerns no reader is left out."""
     return tuple(
         (_kind(event), tuple(event.keys))
-        for event in _taken(events, "take_events")
+        for event in _taken(events, "take_events", ours)
         if not getattr(event, "metadata_only", False)
     )
 
@@ -56,11 +65,11 @@ def _kind(event: Any) -> str:
     return "REMOVED" if event.removed else "STORED"
 
 
-def _taken(returned: Any, what: str) -> tuple[Any, ...]:
-    """What a call returned; a list is the caller's own, and this caller empties it."""
+def _taken(returned: Any, what: str, ours: bool) -> tuple[Any, ...]:
+    """What a call returned; a list that is the caller's own is emptied, as this caller may do."""
     if isinstance(returned, str | bytes) or not isinstance(returned, Iterable):
         raise WrongTypeError(f"{what} {returned!r}", "an iterable")
     taken = tuple(returned)
-    if isinstance(returned, list):
+    if ours and isinstance(returned, list):
         returned.clear()
     return taken

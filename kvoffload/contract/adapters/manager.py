@@ -48,6 +48,8 @@ class FittedManager:
         needs_request: those that cannot do without it.
         numbers_transfers: whether a completion may name its transfer.
         ruled_out: the capabilities that managers of its family do not promise.
+        hands_over: whether a list that it returns is the caller's own: vLLM's ``evicted_keys`` is, up to now, the very
+            list that the event of the eviction holds.
     """
 
     def __init__(self, manager: Any) -> None:
@@ -55,6 +57,7 @@ class FittedManager:
         shapes, self.needs_request, self.numbers_transfers = _shapes_of(manager)
         self.takes_request = frozenset(method for method, shape in shapes.items() if REQUEST in shape)
         self.ruled_out: frozenset[str] = frozenset() if self.numbers_transfers else WITHOUT_IDS_RULES_OUT
+        self.hands_over = self.numbers_transfers
 
     def call(self, method: str, *arguments: Any, **keywords: Any) -> Any:
         """Make the call; the last argument is the request, which is left out where it is not taken."""
@@ -70,7 +73,7 @@ class FittedManager:
         output = self.call("prepare_store", keys, request)
         if output is None:
             return None, None
-        stored = Stored(*stored_of(output))
+        stored = Stored(*stored_of(output, self.hands_over))
         return stored, self._transfer_id(output)
 
     def complete_store(
@@ -83,7 +86,7 @@ class FittedManager:
     def prepare_load(self, keys: Iterable[OffloadKey], request: Request) -> tuple[tuple[int, ...], int | None]:
         """Where the keys lie, and the transfer's id."""
         spec = self.call("prepare_load", keys, request)
-        return block_ids_of(spec, "prepare_load"), self._transfer_id(spec)
+        return block_ids_of(spec, "prepare_load", self.hands_over), self._transfer_id(spec)
 
     def complete_load(self, keys: Iterable[OffloadKey], request: Request, transfer_id: int | None) -> None:
         """The load of these keys has ended."""
@@ -103,7 +106,7 @@ class FittedManager:
 
     def take_events(self) -> tuple[tuple[str, tuple[OffloadKey, ...]], ...]:
         """The events since the last call, each as its kind and its keys."""
-        return events_of(self.manager.take_events())
+        return events_of(self.manager.take_events(), self.hands_over)
 
     def _transfer_id(self, output: Any) -> int | None:
         if not self.numbers_transfers:

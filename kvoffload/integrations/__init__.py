@@ -1,0 +1,1 @@
+"""Our policies in other servers: structural, importing none of them."""
