@@ -20,6 +20,6 @@ if ! cmp -s pyproject.toml "$VENV/installed-pyproject.toml"; then
     rm -rf "$VENV"
     "$python" -m venv "$VENV"
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' # for --group
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[prove,prometheus]' --group dev
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[prove,prometheus]' --group dev --group peers
     cp pyproject.toml "$VENV/installed-pyproject.toml"
 fi

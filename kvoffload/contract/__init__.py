@@ -5,6 +5,7 @@ from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
 from kvoffload.contract.decorators import Check, manager_contract, policy_contract
 from kvoffload.contract.lockstep import ContractViolation
 from kvoffload.contract.operations import keys
+from kvoffload.contract.requests import Request
 from kvoffload.contract.verdict import Report, Verdict
 from kvoffload.policies.base import BlockStatus
 
@@ -16,6 +17,7 @@ __all__ = [
     "Clause",
     "ContractViolation",
     "Report",
+    "Request",
     "Verdict",
     "check_manager",
     "check_policy",

@@ -71,7 +71,7 @@ def check_policy(
     report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
     if report.failures:
         report.leave_out("probed once nothing else is broken", PROBED)
-    elif not report.ended_early:
+    elif not report.not_judged:
         report.add(probe_memory(make, report.claims))
         if "scales" in report.claims:
             report.add(probe_scaling(make))
@@ -144,6 +144,8 @@ def _check(
     on_history: Callable[[], None],
 ) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
+    if budget < 1 or seed < 0:
+        raise ValueError(f"budget is {budget} and seed is {seed}; look at 1 history or more, and count seeds from 0.")
     began = time.monotonic()
     report = start_report(target, expected_failures, contract, seed)
     again = 0
@@ -153,7 +155,7 @@ def _check(
         if found.violation is not None:
             report.add(found.violation)
             if hangs(found.violation):
-                report.ended_early = True  # each history that hangs would cost seconds
+                # Each history that hangs would cost seconds.
                 report.leave_out("the check ended with the call that hangs", [it.id for it in report.claimed])
                 break
         elif report.failures or not report.never or again == MOST_ROUNDS:
@@ -202,7 +204,9 @@ def declared_clauses(
     check_order(order)
     claims_of(subject, [it.id for it in capabilities_of(subject)], declared=capabilities)
     clauses = clauses_for(subject, order, admission)
-    for id in expected_failures:
+    for id, reason in expected_failures.items():
+        if not reason.strip():
+            raise ValueError(f"expected_failures names {id!r} without a reason; write why: {{{id!r}: 'our issue 12'}}.")
         if clause(id) not in clauses:
             raise ValueError(
                 f"expected_failures names {id!r}, which is no clause of a {subject} with order "

@@ -34,7 +34,11 @@ ONE_IN_FOUR = (False, False, False, True)
 ONE_IN_TWELVE = (False,) * 11 + (True,)
 FAULTS = tuple(
     itertools.product(
-        ("insert", "remove", "evict", "mark_evictable", "mark_non_evictable", "touch", "clear", "get"),
+        # Those that a manager calls several times, and can be caught half way in, as often again or more.
+        ("insert",) * 4
+        + ("mark_non_evictable",) * 3
+        + ("remove", "mark_evictable") * 2
+        + ("evict", "touch", "clear", "get"),
         range(3),
         EITHER,
         (False, False, True),

@@ -85,7 +85,11 @@ def run_check(
         err.print(f"kvoffload check: {error}")
         return Verdict.COULD_NOT_BE_CHECKED
     if junit is not None:
-        junit.write_text(as_junit(report))
+        try:
+            junit.write_text(as_junit(report), encoding="utf-8")
+        except OSError as error:
+            err.print(f"kvoffload check: {junit} cannot be written: {error.strerror}.")
+            return Verdict.COULD_NOT_BE_CHECKED
     if as_data:
         plain().print(as_json(report))
     else:

@@ -201,6 +201,12 @@ def _one_test_per_clause(
         @functools.wraps(test)
         def run_test(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
+            if "check" not in kwargs:
+                pytest.fail(
+                    f"{test.__name__} was run without its parameter check: pytest does not parametrize the methods of "
+                    "a unittest.TestCase. Put the contract on a function, or on a method of a plain class.",
+                    pytrace=False,
+                )
             check: Check = kwargs["check"]
             try:
                 returned = test(*args, **kwargs)

@@ -247,7 +247,9 @@ class PolicyDriver(Driver):
         for key, (block_id, ref_cnt) in self._is.items():
             block = self.blocks[key]
             if block.ref_cnt != ref_cnt or block.block_id != block_id:
-                return f"the block of {key!r} has ref_cnt {block.ref_cnt} and block_id {block.block_id}"
+                changed = f"the block of {key!r} has ref_cnt {block.ref_cnt} and block_id {block.block_id}"
+                block.ref_cnt, block.block_id = ref_cnt, block_id  # so that what is known need not end a history
+                return changed
         return super()._what_changed()
 
 

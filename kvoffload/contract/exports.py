@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from xml.etree import ElementTree
 
 from kvoffload.contract.lockstep import ContractViolation
+from kvoffload.contract.report import facts_of
 from kvoffload.contract.summary import details, headline
 from kvoffload.contract.verdict import Report, Verdict
+
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML has no way to write: most control characters."""
 
 
 def as_json(report: Report) -> str:
@@ -46,9 +51,7 @@ def _clause(report: Report, id: str, status: str) -> dict[str, Any]:
 def _violation(violation: ContractViolation) -> dict[str, Any]:
     return {
         "text": str(violation),
-        "expected": violation.expected,
-        "actual": violation.actual,
-        "why": violation.why,
+        **facts_of(violation),
         "history": violation.history_text,
         "num_calls": violation.num_calls,
     }
@@ -60,7 +63,8 @@ def as_junit(report: Report) -> str:
     num: dict[str, int] = {"failure": 0, "skipped": 0}
     cases = [(clause.id, *_outcome(report, clause.id, report.status(clause))) for clause in report.clauses]
     if report.verdict is Verdict.INCONCLUSIVE:
-        cases.append(("conclusive", "failure", f"never came up: {', '.join(report.never)}", ""))
+        missing = ", ".join((*report.never, *report.not_judged))
+        cases.append(("conclusive", "failure", f"never came up, or not judged: {missing}", ""))
     for id, kind, message, text in cases:
         case = ElementTree.SubElement(suite, "testcase", classname=report.name or report.subject, name=id)
         if kind:
@@ -70,6 +74,9 @@ def as_junit(report: Report) -> str:
     suite.set("failures", str(num["failure"]))
     suite.set("skipped", str(num["skipped"]))
     ElementTree.SubElement(suite, "system-out").text = "\n".join([headline(report), *details(report)])
+    for element in suite.iter():
+        element.text = element.text and NO_XML.sub("\ufffd", element.text)
+        element.attrib = {name: NO_XML.sub("\ufffd", value) for name, value in element.attrib.items()}
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -81,6 +88,7 @@ def _outcome(report: Report, id: str, status: str) -> tuple[str, str, str]:
             return "failure", violation.clause.sentence, str(violation)
         case "kept, though expected to fail":
             return "failure", status, report.expected_failures[id]
-        case "expected failure" | "new" | "not claimed":
-            return "skipped", f"{status} {report.expected_failures.get(id, '')}".strip(), ""
+        case "expected failure" | "new" | "not claimed" | "not judged":
+            reason = report.expected_failures.get(id, report.not_judged.get(id, ""))
+            return "skipped", f"{status}: {reason}" if reason else status, ""
     return "", "", ""

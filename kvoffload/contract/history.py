@@ -77,7 +77,9 @@ MODIFIERS = {
 """By its sign, the field that a modifier says, its form, and the form in words."""
 
 
-def write_history(subject: Subject, capacity: int, operations: Iterable[ops.Operation]) -> str:
+def write_history(
+    subject: Subject, capacity: int, operations: Iterable[ops.Operation], names: Names | None = None
+) -> str:
     """The text says every call, with short names for the keys and transfers, given in the order of first appearance.
 
     A completion of a transfer that no call before it has opened is no call at all and is left out.
@@ -86,6 +88,7 @@ def write_history(subject: Subject, capacity: int, operations: Iterable[ops.Oper
         subject: ``"policy"`` or ``"manager"``.
         capacity: the capacity that the subject is made with, in blocks.
         operations: the calls.
+        names: other names for the keys.
 
     Raises:
         TypeError: if one of them is no call on this subject.
@@ -98,7 +101,7 @@ def write_history(subject: Subject, capacity: int, operations: Iterable[ops.Oper
         if _transfer(op) in opened:
             calls.append(op)
     last_named = {_transfer(op): i for i, op in enumerate(calls) if isinstance(_call(op), ops.Completion)}
-    names, text = Names(), f"{subject} {capacity}"
+    names, text = names or Names(), f"{subject} {capacity}"
     numbers: dict[int, int] = {}
     for i, op in enumerate(calls):
         transfer, number = _transfer(op), ""

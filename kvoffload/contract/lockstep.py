@@ -16,10 +16,11 @@ from typing import Any, NoReturn
 
 from kvoffload.contract.adapters.style import Style
 from kvoffload.contract.clauses import Clause, Subject, clause
+from kvoffload.contract.evidence import DOES_NOT_RAISE, Evidence, well_formed
 from kvoffload.contract.history import write_history
 from kvoffload.contract.operations import FinishRequest, Operation
-from kvoffload.contract.outcome import Outcome
-from kvoffload.contract.program import Step
+from kvoffload.contract.outcome import Outcome, WrongTypeError
+from kvoffload.contract.program import Names, Step, call_of
 from kvoffload.contract.report import describe_violation
 from kvoffload.contract.time_limit import CallHangsError, watched
 from kvoffload.types import OffloadKey
@@ -37,6 +38,7 @@ class ContractViolation(Exception):
         expected: what the specification allows.
         actual: what came.
         why: one line that connects the two.
+        evidence: what shows it in a test of its own.
         target: ``module:name`` of what makes the subject, or empty.
         arguments: what else the subject is made with, as it stands in Python after the capacity.
         options: the options of a command that judges it in the same way.
@@ -53,6 +55,7 @@ class ContractViolation(Exception):
         expected: str,
         actual: str,
         why: str,
+        evidence: Evidence = DOES_NOT_RAISE,
     ) -> None:
         super().__init__()
         self.clause = clause
@@ -63,6 +66,7 @@ class ContractViolation(Exception):
         self.expected = expected
         self.actual = actual
         self.why = why
+        self.evidence = evidence
         self.target = ""
         self.arguments = ""
         self.options = ""
@@ -73,7 +77,8 @@ class ContractViolation(Exception):
         """The history as ``kvoffload replay-history`` reads it; empty if only its end is remembered."""
         if not self.history or self.num_calls > len(self.history):
             return ""
-        return write_history(self.subject, self.capacity, (step.op for step in self.history))
+        operations = [step.op for step in self.history]
+        return write_history(self.subject, self.capacity, operations, Names.of(operations))
 
     def __str__(self) -> str:
         return describe_violation(self)
@@ -156,15 +161,26 @@ class Lockstep(ABC):
     def record(self, outcome: Outcome) -> Outcome:
         """Note in the history what the last call returned, and judge that it changed nothing it was only to read."""
         self.history[-1].outcome = outcome
-        if outcome.changed:
+        # Where that is known already, the history goes on: whoever is driving has its own copy of what was changed.
+        if outcome.changed and "arguments-kept" not in self.watch.quiet:
             why = "what a call is given belongs to its caller; the call may only read it"
-            self.broken("arguments-kept", "the arguments as they were", outcome.changed, why)
+            evidence = Evidence(keeps_arguments=True)
+            self.broken("arguments-kept", "the arguments as they were", outcome.changed, why, evidence)
         return outcome
 
-    def broken(self, id: str, expected: object, actual: object, why: str) -> NoReturn:
+    def broken(
+        self, id: str, expected: object, actual: object, why: str, evidence: Evidence = DOES_NOT_RAISE
+    ) -> NoReturn:
         """The clause is broken.
 
         The history ends here: the model has not made the step that the implementation has made.
+
+        Args:
+            id: the clause.
+            expected: what the specification allows.
+            actual: what came.
+            why: one line that connects the two.
+            evidence: what shows it in a test of its own, unless what shows it is that the call raises.
 
         Raises:
             ContractViolation: unless another run reports that clause.
@@ -173,8 +189,14 @@ class Lockstep(ABC):
         broken = clause(id)
         if id in self.watch.quiet or not self.claims.issuperset(broken.needs):
             raise EndedQuietlyError
+        outcome = self.history[-1].outcome
+        if outcome and isinstance(outcome.raised, WrongTypeError):
+            evidence = well_formed(call_of(self.history[-1].op))
+            actual, _, expected = str(outcome.raised).partition(", which is not ")
+            why = "the caller reads what it is given, and can read nothing else"
+        texts = str(expected), str(actual), why
         violation = ContractViolation(
-            broken, self.subject, self.capacity, self.history, self.num_calls, str(expected), str(actual), why
+            broken, self.subject, self.capacity, self.history, self.num_calls, *texts, evidence
         )
         violation.style = self.style
         raise violation from self._raised()
@@ -212,7 +234,13 @@ class Lockstep(ABC):
         where = traceback.extract_tb(raised.__traceback__)[-1]
         self._read_error = raised
         why = f"raised in {where.name}() when what the {self.subject} shows after this call was read"
-        self.broken(self.claimed_of(*self.unreadable), "no exception", f"{type(raised).__name__}: {raised}", why)
+        actual = f"{type(raised).__name__}: {raised}"
+        evidence = Evidence(after=self._what_is_read())
+        self.broken(self.claimed_of(*self.unreadable), "no exception", actual, why, evidence)
+
+    @abstractmethod
+    def _what_is_read(self) -> tuple[str, ...]:
+        """Statements that read what the subject shows."""
 
     def claimed_of(self, *ids: str) -> str:
         """The first of these clauses that the implementation claims to keep, or the last one."""
@@ -253,7 +281,7 @@ def eviction_order(policy: Any, most: int) -> tuple[OffloadKey, ...] | None:
 
     def empty() -> None:
         emptied = copy.deepcopy(policy)
-        while len(drained) < most and (victims := emptied.evict(1, set())):
+        while len(drained) < most and (victims := list(emptied.evict(1, set()) or ())):
             drained.extend(key for key, _ in victims)
 
     try:

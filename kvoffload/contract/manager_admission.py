@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
+from kvoffload.contract.evidence import asserting, braced
 from kvoffload.contract.report import listed
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -40,22 +41,31 @@ def judge_offer(run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKe
 def judge_admitted(
     run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], stored: tuple[OffloadKey, ...]
 ) -> None:
-    """What is stored has to be what was admitted."""
+    """What is stored has to be what was admitted, unless that would have to be refused."""
     if run.state.admission.threshold > 1 and set(stored) != set(admitted):
-        _wrong(run, f"store {listed(admitted)}", f"store {listed(stored)}")
+        _wrong(run, op, admitted, f"store {listed(stored)}")
 
 
-def judge_refused(run: ManagerLockstep, op: ops.PrepareStore) -> None:
+def judge_refused(run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...]) -> None:
     """A store that would have to be refused with every key let in was refused for letting in too many."""
     tier = run.state.tier
     if run.state.admission.threshold > 1 and spec.refuses(tier, spec.new_keys(tier, op.keys), op.keys):
-        _wrong(run, "fewer keys let in, and so no refusal", "None")
+        _wrong(run, op, admitted, "None: refused, for letting in more")
 
 
-def _wrong(run: ManagerLockstep, expected: str, actual: str) -> None:
+def _wrong(run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], actual: str) -> None:
+    """What was let in is not what has to be: the request that this call is for is counted already."""
     admission = run.state.admission
-    why = f"a key has to be offered in {admission.threshold} requests; {admission.most} keys are remembered"
-    run.broken(clause_of_admission(run.state), expected, actual, why)
+    key = next(iter(admitted or op.keys))
+    why = (
+        f"{key!r} is{'' if admitted else ' not yet'} offered in {admission.threshold} requests; "
+        f"at most {admission.most} keys are remembered"
+    )
+    expected = f"store {listed(admitted)}"
+    evidence = asserting(f"returned is not None and set(returned.keys_to_store) == {braced(admitted)}")
+    if spec.refuses(run.state.tier, admitted, op.keys):
+        expected, evidence = f"None: {listed(admitted)} let in, and no room for that", asserting("returned is None")
+    run.broken(clause_of_admission(run.state), expected, actual, why, evidence)
 
 
 def clause_of_admission(state: ManagerState) -> str:

@@ -1,4 +1,12 @@
-"""Chooses calls on a manager: which are likely, and with what."""
+"""Chooses calls on a manager: which are likely, and with what.
+
+Measured by the share of 1,000 walks in which a seeded bug shows. Stores of evicted keys, by ``store_again``: from 0.1 %
+to 0.8 % for an ARC that looks at one side only (vLLM issue 55461), from 1.9 % to 5.0 % for one that counts every touch.
+A request at ``prepare_store``, which may finish before its store: from 1.1 % to 7.7 % for a manager that then gives the
+store up. More faults in those calls that a manager makes several times: from 0.5 % to 3.2 % for one that keeps half a
+store, from 1.7 % to 2.4 % for half a load. Others moved by less than half, both ways, but for faults in a touch or a
+clear, which have become half as likely: 6.0 % and 4.5 %.
+"""
 
 from __future__ import annotations
 
@@ -77,10 +85,21 @@ class ManagerChooser(Chooser):
         self.lockstep.apply(op)
         self.lockstep.apply(ops.CompleteStore(keys, success, op.transfer))
 
-    @choice(keys=KEY_LISTS, one_shot=EITHER)
-    def prepare_store(self, keys: Keys, one_shot: bool) -> None:
-        """Any keys: new, resident, pending, evicted before, repeated, none."""
-        self.lockstep.apply(self._prepare_store(keys, one_shot))
+    @choice(keys=KEY_LISTS, one_shot=EITHER, request=REQUESTS)
+    def prepare_store(self, keys: Keys, one_shot: bool, request: str = "") -> None:
+        """Any keys: new, resident, pending, evicted before, repeated, none; the request may finish before the store."""
+        self.lockstep.apply(self._prepare_store(keys, one_shot, request))
+
+    @choice(pick=PICKS, times=(1, 2, 3), written=(True, True, False), request=REQUESTS)
+    def store_again(self, pick: int, times: int, written: bool, request: str) -> None:
+        """Keys that were evicted come back one after the other, and may stay pending: what ghosts are remembered for."""
+        state = self.lockstep.state
+        for turn in range(times):
+            gone = [key for key in spec.new_keys(state.tier, KEYS) if key in state.evicted]
+            if gone and written:
+                self.store((gone[(pick + turn) % len(gone)],), True, request)
+            elif gone:
+                self.prepare_store((gone[(pick + turn) % len(gone)],), False, request)
 
     @choice(which=PICKS, pick=PICKS, failure=ONE_IN_FOUR, one_shot=EITHER, stale=ONE_IN_TWELVE)
     def complete_store(self, which: int, pick: int, failure: bool, one_shot: bool, stale: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import shown
+from kvoffload.contract.evidence import Evidence, braced
 from kvoffload.contract.lockstep import ContractViolation
 from kvoffload.contract.outcome import Outcome
 from kvoffload.contract.report import listed
@@ -26,8 +27,15 @@ def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
     run.compare((), {})
 
 
-def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]) -> None:
-    """Replay drained events: stored and removed alternate for each key, and what is left is ready."""
+def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey], replayed: str = "") -> None:
+    """Replay drained events: stored and removed alternate for each key, and what is left is ready.
+
+    Args:
+        run: the manager and the model.
+        drained: what ``take_events`` returned.
+        ready: the keys that are ready.
+        replayed: the expression that says so in a test of its own, where it is not the usual one.
+    """
     if drained.raised is not None:
         run.broken("events-once", "no exception", shown(drained), "take_events() never raises")
     announced = run.state.announced
@@ -41,18 +49,21 @@ def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]
             (announced.add if kind == "STORED" else announced.discard)(key)
     if not out_of_turn and announced == ready:
         return
-    _judge_each_call(run)
+    says = replayed or f"ready_after(events) == {braced(ready)}"
+    evidence = Evidence((says,), drops_events="reset-events" not in run.claims)
+    _judge_each_call(run, evidence)
     failed = _failed_by_the_last_call(run)
     for key in failed.intersection(announced.union(key for _, key in out_of_turn)):
-        run.broken("failure-frees", f"no event of {key!r}", listed_events(drained), f"the store of {key!r} has failed")
+        why = f"the store of {key!r} has failed"
+        run.broken("failure-frees", f"no event of {key!r}", listed_events(drained), why, evidence)
     for kind, key in out_of_turn:
         why = f"{key!r} was {'' if kind == 'STORED' else 'not '}announced as stored before"
-        run.broken("events-once", f"no {kind} of {key!r}", listed_events(drained), why)
-    why = "the events so far, replayed, against the ready keys"
-    run.broken("events-replay", listed(sorted(ready)), listed(sorted(announced)), why)
+        run.broken("events-once", f"no {kind} of {key!r}", listed_events(drained), why, evidence)
+    expected, actual = f"ready {listed(sorted(ready))}", f"ready by the events {listed(sorted(announced))}"
+    run.broken("events-replay", expected, actual, run.state.why(min(ready ^ announced)), evidence)
 
 
-def _judge_each_call(run: ManagerLockstep) -> None:
+def _judge_each_call(run: ManagerLockstep, evidence: Evidence) -> None:
     """Make the same calls on a new manager and drain its events after each: that shows which call told them wrong."""
     if not run.thorough or run.drains_each_call:
         return
@@ -63,7 +74,7 @@ def _judge_each_call(run: ManagerLockstep) -> None:
             other.apply(step.op)
             other.apply(ops.TakeEvents())
     except ContractViolation as violation:
-        run.broken(violation.clause.id, violation.expected, violation.actual, violation.why)
+        run.broken(violation.clause.id, violation.expected, violation.actual, violation.why, evidence)
 
 
 def _failed_by_the_last_call(run: ManagerLockstep) -> frozenset[OffloadKey]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys, shown
+from kvoffload.contract.evidence import Evidence, asserting
 from kvoffload.contract.outcome import MisbehaviourError, Outcome
 from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, OffloadingError, UnbalancedReleaseError
 from kvoffload.types import OffloadKey
@@ -28,7 +29,11 @@ def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
         error = BlockNotFoundError if missing else BlockNotReadyError
         if not _raises(outcome, error, unready[0]):
             why = f"{unready[0]!r} is {'not resident' if missing else 'still being written'}"
-            run.broken("load-ready-only", f"raises {error.__name__} for {unready[0]!r}", shown(outcome), why)
+            expected, evidence = (
+                f"raises {error.__name__} for {unready[0]!r}",
+                _has_to_raise(outcome, error, unready[0]),
+            )
+            run.broken("load-ready-only", expected, _came(outcome), why, evidence)
         run.compare(op.keys, blame_all("load-ready-only"))
         return
     if outcome.raised is not None:
@@ -36,7 +41,9 @@ def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
         run.broken(clause, "no exception", shown(outcome), "every key of the call is ready")
     slots = tuple(state.slots.get(key) for key in op.keys)
     if outcome.value != slots:
-        run.broken("slots-stable", f"blocks {list(slots)}", shown(outcome), "block_ids[i] belongs to keys[i]")
+        evidence = asserting(f"block_ids(returned) == [{', '.join(f'told_slot({key!r})' for key in op.keys)}]")
+        why = "block_ids[i] belongs to keys[i], as the store has told"
+        run.broken("slots-stable", f"blocks {list(slots)}", shown(outcome), why, evidence)
     too_often = _moved_too_often(run, op)
     if len(set(op.keys)) < len(op.keys):
         run.saw("loaded a key named twice")
@@ -67,7 +74,9 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
         run.saw("release without a load")
         if not _raises(outcome, UnbalancedReleaseError, unheld[0]):
             expected = f"raises UnbalancedReleaseError for {unheld[0]!r}"
-            run.broken("release-balanced", expected, shown(outcome), f"no such load of {unheld[0]!r} is in progress")
+            why = f"no such load of {unheld[0]!r} is in progress"
+            evidence = _has_to_raise(outcome, UnbalancedReleaseError, unheld[0])
+            run.broken("release-balanced", expected, _came(outcome), why, evidence)
         run.compare(op.keys, blame_all("release-balanced"))
         return
     repeated = len(held) < len(op.keys)
@@ -99,6 +108,20 @@ def _moved_too_often(
         return None if ref_cnt is None or abs(ref_cnt - before.get(key, 0)) < 2 else "load-once"
 
     return too_often
+
+
+def _came(outcome: Outcome) -> str:
+    """What came where an exception was to come."""
+    if outcome.raised is not None:
+        return shown(outcome)
+    return "no exception" if outcome.value is None else f"no exception, {shown(outcome)}"
+
+
+def _has_to_raise(outcome: Outcome, error: type[OffloadingError], key: OffloadKey) -> Evidence:
+    """It raises, whatever it is; one that raises our own errors raises the right one, for the right key."""
+    if not isinstance(outcome.raised, OffloadingError):
+        return Evidence(raises=True)
+    return Evidence((f'type(raised.value).__name__ == "{error.__name__}"', f"raised.value.key == {key!r}"), raises=True)
 
 
 def _raises(outcome: Outcome, error: type[OffloadingError], key: OffloadKey) -> bool:

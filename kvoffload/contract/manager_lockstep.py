@@ -9,6 +9,7 @@ from kvoffload.contract import operations as ops
 from kvoffload.contract.adapters.style import Style
 from kvoffload.contract.blame import ASPECTS, Aspect, Difference, blame_all, shown
 from kvoffload.contract.drivers import ManagerDriver
+from kvoffload.contract.evidence import DOES_NOT_RAISE, Evidence, asserting, some
 from kvoffload.contract.lockstep import Lockstep, Watch
 from kvoffload.contract.manager_admission import clause_of_admission
 from kvoffload.contract.manager_claims import claimed_call
@@ -27,6 +28,16 @@ from kvoffload_spec.admission import Admission
 
 TOUCHED = {"MISS": "a missing", "HIT_PENDING": "a pending", "HIT": "an idle"}
 LOOKUPS = {"MISS": "misses", "HIT_PENDING": "pending_hits", "HIT": "hits"}
+METHODS: dict[type[ops.Operation], str] = {
+    ops.Lookup: "lookup",
+    ops.PrepareStore: "prepare_store",
+    ops.CompleteStore: "complete_store",
+    ops.TouchKeys: "touch",
+    ops.ResetCache: "reset_cache",
+    ops.TakeEvents: "take_events",
+    ops.FinishRequest: "on_request_finished",
+}
+"""The calls that never raise."""
 EVERY_KEY: Admission[OffloadKey] = Admission()
 
 
@@ -65,7 +76,7 @@ class ManagerLockstep(Lockstep):
         self.drains_each_call = False
         self._twin: ManagerDriver | None = None
         self.driver = ManagerDriver(make(capacity))
-        self.style = Style(self.driver.calls.needs_request)
+        self.style = Style(self.driver.calls.needs_request, takes_request=self.driver.calls.takes_request)
         self.view = ManagerView(self.driver.manager)
         self._admission = admission
         self.state = ManagerState.new(capacity, start_order(order, capacity), admission)
@@ -123,10 +134,13 @@ class ManagerLockstep(Lockstep):
         if self._twin is not None and self._twin.can(op) and not isinstance(op, ops.TakeEvents):
             other = self._twin.perform(op)
             if not outcome.same_as(other):
-                why = "since the last reset_cache() both were given the same calls"
-                self.broken("reset-fresh", f"{shown(other)}, as a new manager answers", shown(outcome), why)
+                why = "both were given the calls since the last reset_cache(): this one, and a new one"
+                new = Evidence(raises=True) if other.raised is not None else Evidence(twin="fresh")
+                evidence = DOES_NOT_RAISE if outcome.raised is not None and other.raised is None else new
+                expected = f"{shown(other)}, as a new manager answers"
+                self.broken("reset-fresh", expected, shown(outcome), why, evidence)
         if never_raises is not None and (outcome.raised is not None):
-            self.broken(never_raises, "no exception", shown(outcome), "this call never raises")
+            self.broken(never_raises, "no exception", shown(outcome), f"{METHODS[type(op)]}() never raises")
         return outcome
 
     def compare(
@@ -147,13 +161,20 @@ class ManagerLockstep(Lockstep):
             id = blame_one(difference) or blame.get(difference.aspect) or ASPECTS[difference.aspect]
             if difference.expected.startswith("blocks_skipped "):
                 id = clause_of_admission(self.state)
-            self.broken(id, difference.expected, difference.actual, difference.why)
+            self.broken(id, difference.expected, difference.actual, difference.why, difference.evidence)
 
     def compare_residents(self) -> None:
         """Compare every resident key, every slot and the policy's whole list."""
         keys = spec.resident(self.state.tier)
         for difference in self.state.differences(self.driver, self.view, keys, whole=True):
-            self.broken(ASPECTS[difference.aspect], difference.expected, difference.actual, difference.why)
+            id = ASPECTS[difference.aspect]
+            self.broken(id, difference.expected, difference.actual, difference.why, difference.evidence)
+
+    def _what_is_read(self) -> tuple[str, ...]:
+        reads = [f"[manager._policy.get(key) for key in {some(self.state.known)}]"] if self.view.policy else []
+        reads += ["manager.get_stats()"] if hasattr(self.driver.manager, "get_stats") else []
+        reads += [f"manager.{self.view.counter}"] if self.view.counter else []
+        return (*reads, *(["list(manager._policy.evictable_blocks)"] if "list" in self.claims else []))
 
     def _abstract_state(self) -> Hashable:
         tier = self.state.tier
@@ -172,7 +193,8 @@ class ManagerLockstep(Lockstep):
         outcome = self.perform(op, never_raises="lookup-truth")
         expected = spec.lookup(self.state.tier, op.key)
         if outcome.value != self.state.told(expected):
-            self.broken("lookup-truth", expected, outcome.value, self.state.why(op.key))
+            evidence = asserting(f'told(returned) == "{self.state.told(expected)}"')
+            self.broken("lookup-truth", expected, outcome.value, self.state.why(op.key), evidence)
         self.state.totals[LOOKUPS[expected]] += 1
         self.compare(op.named, blame_all("lookup-pure"))
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
 from kvoffload.contract.blame import Difference
 from kvoffload.contract.drivers import ManagerDriver
+from kvoffload.contract.manager_evidence import Shown, is_residency
 from kvoffload.contract.operations import Lookup
 from kvoffload.contract.orders import Order
-from kvoffload.contract.report import listed
+from kvoffload.contract.report import counted, listed
 from kvoffload.contract.view import ManagerView
 from kvoffload.stats import OffloadingCounters
 from kvoffload.types import OffloadKey
@@ -79,25 +80,32 @@ class ManagerState:
         """
         for key in keys:
             yield from self._of_key(driver, view, key)
+        shows = Shown(driver, view)
         counts, num_free, num_idle = view.counts(), spec.free(self.tier), len(self.tier.idle)
         if counts.get("free", num_free) != num_free:
-            why = f"{self.tier.capacity} blocks, {len(spec.resident(self.tier))} resident"
-            yield Difference("free", f"{num_free} free", f"{counts['free']} free", why)
+            why = f"{counted(self.tier.capacity, 'block')}, {len(spec.resident(self.tier))} resident"
+            yield Difference("free", f"{num_free} free", f"{counts['free']} free", why, shows.free(num_free))
         shared = [slot for slot, users in Counter(self.slots.values()).items() if users > 1] if whole else []
         if shared:
-            yield Difference("ids", "distinct block ids", f"{self._at(shared)} share a block", "each lies in its own")
+            together, why = self._at(shared), "each resident key lies in a block of its own"
+            actual = f"{listed(together)} share a block"
+            yield Difference("ids", "distinct block ids", actual, why, shows.apart(together))
         if counts.get("counter", num_idle) != num_idle:
-            why = f"ready and read by no load: {listed(sorted(self.tier.idle)) if whole else f'{num_idle} keys'}"
-            yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why)
+            idle = listed(sorted(self.tier.idle)) if whole and num_idle else counted(num_idle, "key")
+            why = f"ready and read by no load: {idle}"
+            evidence = shows.counter(num_idle)
+            yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why, evidence)
         evictable = view.evictable() if whole else None
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
-            why = "these are ready and read by no load"
-            yield Difference("list", listed(sorted(self.tier.idle)), listed(evictable), why)
+            idle, why = listed(sorted(self.tier.idle)), self._why_listed(evictable)
+            evidence = shows.list(self.tier.idle)
+            yield Difference("list", f"evictable {idle}", f"evictable {listed(evictable)}", why, evidence)
         stats, expected = view.stats(), self._stats()
         for name in stats:
             if stats[name] != expected[name]:
-                why = f"{name} as the history says, in blocks" if name in expected else f"{name} is no statistic"
-                yield Difference("stats", f"{name} {expected[name]}", f"{name} {stats[name]}", why)
+                why = "counted from the calls above"
+                evidence = shows.statistic(name, expected[name])
+                yield Difference("stats", f"{name} {expected[name]}", f"{name} {stats[name]}", why, evidence)
 
     def told(self, residency: str) -> str:
         """What a lookup tells of a key that is that."""
@@ -134,13 +142,27 @@ class ManagerState:
         expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
         actual = residency(driver, view, key) if view.policy is None else _is(ref_cnt, slot)
         if actual != (expected if view.policy is not None else self.told(expected)):
-            yield Difference("residency", expected, actual, self.why(key), key)
+            evidence = is_residency(view, key, self.told(expected) if view.policy is None else expected)
+            yield Difference(
+                "residency", f"{key!r} is {expected}", f"{key!r} is {actual}", self.why(key), evidence, key
+            )
             return
         pins = self.tier.pinned.get(key, 0)
         if expected == "HIT" and ref_cnt is not None and ref_cnt != pins:
-            yield Difference("pins", f"ref_cnt {pins}", f"ref_cnt {ref_cnt}", f"loads of {key!r} in progress", key)
+            is_so, was = f"ref_cnt of {key!r} is {pins}", f"ref_cnt of {key!r} is {ref_cnt}"
+            why = f"{counted(pins, 'load') if pins else 'no load'} of {key!r} in progress"
+            evidence = Shown(driver, view).pins(key, pins)
+            yield Difference("pins", is_so, was, why, evidence, key)
         if expected != "MISS" and slot is not None and slot != self.slots.setdefault(key, slot):
-            yield Difference("slot", f"block {self.slots[key]}", f"block {slot}", f"the slot of {key!r}", key)
+            is_so, was = f"{key!r} in block {self.slots[key]}", f"{key!r} in block {slot}"
+            why = f"the store of {key!r} told its block, and {key!r} is still resident"
+            yield Difference("slot", is_so, was, why, Shown(driver, view).slot(key), key)
 
-    def _at(self, slots: Iterable[int]) -> str:
-        return listed(sorted(key for key, slot in self.slots.items() if slot in slots))
+    def _at(self, slots: Iterable[int]) -> list[OffloadKey]:
+        return sorted(key for key, slot in self.slots.items() if slot in slots)
+
+    def _why_listed(self, evictable: Sequence[OffloadKey]) -> str:
+        """What is wrong with one of the keys that are, or are not, in the evictable list."""
+        wrong = [key for key in evictable if key not in self.tier.idle]
+        wrong += [key for key in sorted(self.tier.idle) if key not in evictable]
+        return self.why(wrong[0]) if wrong else "each key is in it once"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from kvoffload.contract import operations as ops
 from kvoffload.contract.blame import Difference, blame_all, blame_keys
+from kvoffload.contract.evidence import Evidence, asserting, keeps_order
 from kvoffload.contract.manager_admission import judge_admitted, judge_offer, judge_refused
+from kvoffload.contract.manager_evidence import POLICY, listed_in, store_allowed
 from kvoffload.contract.orders import order_clause
 from kvoffload.contract.outcome import Stored
-from kvoffload.contract.report import listed
+from kvoffload.contract.report import counted, listed, why_in_order
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec import transfer
@@ -46,8 +48,27 @@ class _Offer:
     @property
     def allowed(self) -> str:
         """What it may return."""
-        candidates = listed(sorted(spec.candidates(self.tier, self.op.keys)))
-        return "None" if self.is_refused else f"evict {self.need} of {candidates}" if self.need else "evict []"
+        if self.is_refused:
+            return "None"
+        evicts = f"{self.need} of {listed(sorted(self.candidates))}" if self.need else "[]"
+        return f"store {listed(self.keys)}, evict {evicts}"
+
+    @property
+    def candidates(self) -> frozenset[OffloadKey]:
+        """What may be evicted for it."""
+        return frozenset(spec.candidates(self.tier, self.op.keys))
+
+    @property
+    def why(self) -> str:
+        """What it needs and what there is."""
+        new, free = counted(len(self.keys), "new key"), counted(spec.free(self.tier), "block")
+        idle = listed(sorted(self.candidates)) if self.candidates else "none"
+        return f"{new}, {free} free: {max(self.need, 0) or 'none'} to evict; idle and not named by the call: {idle}"
+
+    @property
+    def evidence(self) -> Evidence:
+        """It did what it may do."""
+        return store_allowed(self.keys, self.need, self.candidates, self.is_refused)
 
 
 def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
@@ -62,28 +83,32 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
         _judge_accepted(run, offer, outcome.value)
         return
     if not offer.is_refused:
-        judge_refused(run, op)
-        run.broken("store-refusal", offer.allowed, "None", f"it lacks {offer.need} blocks")
-    if is_hopeless and evict_calls:
-        why = f"it lacks {offer.need} blocks and {len(tier.idle)} are idle"
-        run.broken("store-guarded", "no call of policy.evict", f"{len(evict_calls)} calls", why)
+        judge_refused(run, op, offer.keys)
+        run.broken("store-refusal", offer.allowed, "None", offer.why, offer.evidence)
+    if is_hopeless and evict_calls and "counter" in run.claims:
+        why = f"{offer.need} to evict and {len(tier.idle)} idle, which the counter tells"
+        evidence = Evidence(("not asked",), (f'asked = counted({POLICY}, "evict")',))
+        actual = f"{counted(len(evict_calls), 'call')} of policy.evict()"
+        run.broken("store-guarded", "no call of policy.evict()", actual, why, evidence)
     run.saw("refused by the guard" if is_hopeless else "refused only because of protected keys")
     run.state.totals["stores_refused"] += 1
     run.compare(op.keys, blame_all("refusal-atomic"))
     order_after = run.eviction_order()
     if order_before != order_after:
-        why = "that is the order in which the policy would evict now, one block at a time"
-        run.broken("refusal-atomic", listed(order_before or ()), listed(order_after or ()), why)
+        why = "the order in which the policy would evict: before the refused store, and after it"
+        expected = f"order {listed(order_before or ())}"
+        run.broken("refusal-atomic", expected, f"order {listed(order_after or ())}", why, keeps_order(POLICY))
 
 
 def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
     state, op, tier = run.state, offer.op, offer.tier
     evicted, new = stored.evicted_keys, offer.keys
     judge_admitted(run, op, new, stored.keys_to_store)
-    _judge_victims(run, offer, evicted)
+    _judge_victims(run, offer, stored)
     if stored.keys_to_store != new:
         why = "the distinct keys that were not resident, in the order given"
-        run.broken("store-new", f"store {listed(new)}", f"store {listed(stored.keys_to_store)}", why)
+        actual, evidence = f"store {listed(stored.keys_to_store)}", listed_in("keys_to_store", new)
+        run.broken("store-new", f"store {listed(new)}", actual, why, evidence)
     for key in evicted:
         state.slots.pop(key, None)
     _take_slots(run, new, stored.block_ids)
@@ -96,7 +121,7 @@ def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None
     state.totals["blocks_evicted"] += len(evicted)
 
     def lost(difference: Difference) -> str | None:
-        if difference.aspect == "residency" and difference.actual == "MISS":
+        if difference.aspect == "residency" and difference.actual.endswith(" MISS"):
             if difference.key in op.keys:
                 return "store-protected"
             if difference.key in tier.pending or difference.key in tier.pinned:
@@ -106,32 +131,37 @@ def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None
     run.compare((*op.keys, *evicted), {}, lost)
 
 
-def _judge_victims(run: ManagerLockstep, offer: _Offer, evicted: tuple[OffloadKey, ...]) -> None:
-    state, tier, need = run.state, offer.tier, offer.need
-    actual = f"evict {listed(evicted)}"
+def _judge_victims(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
+    state, tier, need, evicted = run.state, offer.tier, offer.need, stored.evicted_keys
+    actual = f"store {listed(stored.keys_to_store)}, evict {listed(evicted)}"
     for key in evicted:
         if key in tier.pending or key in tier.pinned:
             why = f"{key!r} is {'pending' if key in tier.pending else 'pinned'}"
-            run.broken("victims-idle", offer.allowed, actual, why)
+            run.broken("victims-idle", offer.allowed, actual, why, offer.evidence)
         if key in offer.op.keys:
-            run.broken("store-protected", offer.allowed, actual, f"the call names {key!r} itself")
+            run.broken("store-protected", offer.allowed, actual, f"the call names {key!r} itself", offer.evidence)
     distinct = frozenset(evicted)
     if offer.is_refused or not len(evicted) == len(distinct) == need or not distinct <= tier.idle:
-        run.broken("store-refusal", offer.allowed, actual, f"it lacks {need} blocks")
+        run.broken("store-refusal", offer.allowed, actual, offer.why, offer.evidence)
     if state.order is not None:
         victims = state.order.victims(need, frozenset(offer.op.keys))
         if victims != evicted:
-            run.broken(order_clause(run.order_id), f"evict {listed(victims)}", actual, "the next in the declared order")
+            in_order = state.order.victims(len(offer.candidates), frozenset(offer.op.keys))
+            expected, actual = f"evict {listed(victims)}", f"evict {listed(evicted)}"
+            id, why = order_clause(run.order_id), why_in_order(run.order_id, in_order)
+            run.broken(id, expected, actual, why, listed_in("evicted_keys", victims))
         state.order = state.order.evict(*evicted, protected=frozenset(offer.op.keys))
 
 
 def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
     if len(block_ids) != len(new):
         why = "one for each of the keys to store, in their order"
-        run.broken("slots-stable", f"{len(new)} block ids", f"block ids {list(block_ids)}", why)
+        evidence = asserting("len(block_ids(returned.store_spec)) == len(returned.keys_to_store)")
+        run.broken("slots-stable", counted(len(new), "block id"), f"block ids {list(block_ids)}", why, evidence)
     if not all(0 <= slot < run.capacity for slot in block_ids):
-        why = f"there are {run.capacity} blocks"
-        run.broken("slots-conserved", "block ids in range", f"block ids {list(block_ids)}", why)
+        why = f"there {'is' if run.capacity == 1 else 'are'} {counted(run.capacity, 'block')}, counted from 0"
+        evidence = asserting(f"all(0 <= block_id < {run.capacity} for block_id in block_ids(returned.store_spec))")
+        run.broken("slots-conserved", "block ids in range", f"block ids {list(block_ids)}", why, evidence)
     run.state.slots.update(zip(new, block_ids, strict=True))
 
 
@@ -188,7 +218,8 @@ def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
 
 
 def _see_completion(run: ManagerLockstep, op: ops.CompleteStore, done: list[OffloadKey], stale: bool) -> None:
-    reserved = [key for writer, key in run.state.transfers.writes if op.transfer == writer]
+    writers = {writer for writer, key in run.state.transfers.writes if key in done}
+    reserved = [key for writer, key in run.state.transfers.writes if writer in writers]
     if stale:
         run.saw("stale completion of a store")
     elif len(done) < len(set(op.keys)):

@@ -7,19 +7,27 @@ from dataclasses import replace
 from typing import Any
 
 from kvoffload.contract import operations as ops
-from kvoffload.contract.blame import shown
+from kvoffload.contract.blame import block_of, shown, shown_victims, victims_of
 from kvoffload.contract.drivers import PolicyDriver
+from kvoffload.contract.evidence import (
+    DOES_NOT_RAISE,
+    Evidence,
+    asserting,
+    holds_list,
+    some,
+)
 from kvoffload.contract.lockstep import Lockstep, Watch, eviction_order, shown_evictable
-from kvoffload.contract.orders import order_clause, start_order
+from kvoffload.contract.orders import start_order
 from kvoffload.contract.outcome import Outcome
+from kvoffload.contract.policy_evictions import REPEATS, judge_evict
 from kvoffload.contract.program import Step
 from kvoffload.contract.report import listed
 from kvoffload.policies.base import BlockStatus
 from kvoffload.types import OffloadKey
 from kvoffload_spec import policy as spec
 
-REPEATS = 8
-"""How often a policy that seems to differ from itself is tried again; chance hides one choice of two in 1 of 256."""
+MARKS = ("mark_evictable", "mark_non_evictable")
+"""The hooks that tell a policy that a block has become idle, or is so no more; it need not have them."""
 
 
 class PolicyLockstep(Lockstep):
@@ -47,12 +55,15 @@ class PolicyLockstep(Lockstep):
         super().__init__(capacity, claims, watch)
         self._make = make
         self.driver = PolicyDriver(make(capacity))
-        self.style = self.driver.calls.style
+        calls = self.driver.calls
+        has = calls.style.has | {hook for hook in MARKS if hasattr(calls.policy, hook)}
+        self.style = replace(calls.style, takes_request=calls.takes_request, has=has)
         self.residents: spec.Residents[OffloadKey] = spec.Residents()
-        self._order_id = order
-        self._order = start_order(order, capacity)
+        self.order_id = order
+        self.order = start_order(order, capacity)
         self._known: dict[OffloadKey, None] = {}
         self.evicted: set[OffloadKey] = set()
+        self.left: dict[OffloadKey, str] = {}  # how the keys have left that are not resident
         self._twin: PolicyDriver | None = None
 
     @property
@@ -73,7 +84,7 @@ class PolicyLockstep(Lockstep):
                 resident = tuple(key for key in claimed.keys if key in self.blocks)
                 return replace(claimed, keys=resident) if resident else None
             case ops.Evict() if "refusals" not in self.claims:
-                n = min(claimed.n, len(self._candidates(claimed)))
+                n = min(claimed.n, len(self.candidates(claimed)))
                 return replace(claimed, n=n) if n or not claimed.n else None
         return claimed
 
@@ -95,7 +106,7 @@ class PolicyLockstep(Lockstep):
     def _judge(self, op: ops.Operation) -> None:
         self._known.update(dict.fromkeys(op.named))
         if isinstance(op, ops.Evict):
-            self._judge_evict(op)
+            judge_evict(self, op)
         elif isinstance(op, ops.TouchPolicy):
             self._judge_touch(op)
         elif isinstance(op, ops.Clear):
@@ -105,7 +116,7 @@ class PolicyLockstep(Lockstep):
         else:
             self._judge_one_key(op)
 
-    def _perform(self, op: ops.Operation) -> Outcome:
+    def perform(self, op: ops.Operation) -> Outcome:
         """Make the call, on a fresh policy as well if this one has been cleared."""
         outcome = self.record(self.driver.perform(op))
         if self._twin is not None:
@@ -113,9 +124,11 @@ class PolicyLockstep(Lockstep):
             if not _same_victims(outcome, other):
                 if not self._repeats_itself():
                     why = "new policies were given the same calls"
-                    self.broken("deterministic", "the same from all of them", _shown(outcome), why)
-                why = "since the last clear() both were given the same calls"
-                self.broken("clear-fresh", f"{_shown(other)}, as a new policy answers", _shown(outcome), why)
+                    again = Evidence(twin="again")
+                    self.broken("deterministic", "the same from all of them", shown_victims(outcome), why, again)
+                why = "both were given the calls since the last clear(): this one, and a new one"
+                expected = f"{shown_victims(other)}, as a new policy answers"
+                self.broken("clear-fresh", expected, shown_victims(outcome), why, _unlike(outcome, other))
         return outcome
 
     def _repeats_itself(self) -> bool:
@@ -135,42 +148,46 @@ class PolicyLockstep(Lockstep):
         (key,) = op.named
         before = self.blocks.get(key)
         pending = before is not None and before.ref_cnt < 0
-        outcome = self._perform(op)
+        outcome = self.perform(op)
         if outcome.raised is not None:
             why = "the policy raised on a call that keeps the protocol"
-            self.broken(self.claimed_of(*self.unreadable), "no exception", _shown(outcome), why)
+            self.broken(self.claimed_of(*self.unreadable), "no exception", shown_victims(outcome), why)
         match op:
             case ops.Get():
                 if outcome.value is not before:
-                    self.broken("get-agrees", before, outcome.value, f"that is what was inserted under {key!r}")
+                    evidence = asserting(f"returned is {block_of(key, before)}")
+                    self.broken(
+                        "get-agrees", block_of(key, before), _got(outcome.value), self.why_resident(key), evidence
+                    )
             case ops.Insert():
                 self.residents = spec.insert(self.residents, key, op.idle)
-                self._order = self._order and self._order.insert((key,), op.request)
+                self.order = self.order and self.order.insert((key,), op.request)
                 if op.idle:
-                    self._order = self._order and self._order.mark_evictable(key)
+                    self.order = self.order and self.order.mark_evictable(key)
                 if key in self.evicted:
                     self.saw("inserted again after eviction")
             case ops.FinishStore() | ops.Unpin():
                 if self.blocks[key].ref_cnt == 0:
                     self.residents = spec.mark_evictable(self.residents, key)
-                    self._order = self._order and self._order.mark_evictable(key)
+                    self.order = self.order and self.order.mark_evictable(key)
             case ops.Pin():
                 self.residents = spec.mark_non_evictable(self.residents, key)
-                self._order = self._order and self._order.mark_non_evictable(key)
+                self.order = self.order and self.order.mark_non_evictable(key)
                 if self.blocks[key].ref_cnt == 2:
                     self.saw("pinned twice at once")
             case ops.Remove():
                 self.residents = spec.remove(self.residents, key)
-                self._order = self._order and self._order.remove(key)
+                self.order = self.order and self.order.remove(key)
+                self.left[key] = "removed"
                 self.saw("removed while pending" if pending else "removed while idle")
-        self._observe("get-agrees", "evictable-exact")
+        self.observe("get-agrees", "evictable-exact")
 
     def _judge_touch(self, op: ops.TouchPolicy) -> None:
-        outcome = self._perform(op)
+        outcome = self.perform(op)
         if outcome.raised is not None:
             why = "touch is allowed on any key" if "any-touch" in self.claims else "these keys are resident"
-            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", _shown(outcome), why)
-        self._order = self._order and self._order.touch(op.keys, op.request)
+            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", shown_victims(outcome), why)
+        self.order = self.order and self.order.touch(op.keys, op.request)
         for key in op.keys:
             block = self.blocks.get(key)
             if block is not None:
@@ -180,135 +197,103 @@ class PolicyLockstep(Lockstep):
                 self.saw("touched an evicted key")
         if len(set(op.keys)) < len(op.keys):
             self.saw("touched a key twice in one call")
-        self._observe("touch-total", "touch-total")
+        self.observe("touch-total", "touch-total")
 
     def _judge_finish(self, op: ops.FinishRequest) -> None:
-        outcome = self._perform(op)
+        outcome = self.perform(op)
         if outcome.raised is not None:
             why = "a request may finish whenever it makes no further call"
-            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", _shown(outcome), why)
-        self._observe("touch-total", "touch-total")
+            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", shown_victims(outcome), why)
+        self.observe("touch-total", "touch-total")
 
     def _judge_clear(self, op: ops.Clear) -> None:
         if self.blocks:
             self.saw("cleared with blocks")
+            self.left.update(dict.fromkeys(self.blocks, "cleared"))
         outcome = self.record(self.driver.perform(op))
         if outcome.raised is not None:
-            self.broken("clear-fresh", "no exception", _shown(outcome), "clear() is always allowed")
+            self.broken("clear-fresh", "no exception", shown_victims(outcome), "clear() is always allowed")
         self.residents = spec.Residents()
-        self._order = start_order(self._order_id, self.capacity)
-        self._observe("clear-fresh", "clear-fresh")
+        self.order = start_order(self.order_id, self.capacity)
+        self.observe("clear-fresh", "clear-fresh")
         self._twin = PolicyDriver(self._make(self.capacity)) if "deterministic" in self.claims else None
 
-    def _judge_evict(self, op: ops.Evict) -> None:
-        refused = spec.refuses(self.residents, op.n, op.keys)
-        order_before = self._eviction_order() if refused else None
-        blocks_before = dict(self.blocks)
-        outcome = self._perform(op)
-        if outcome.raised is not None:
-            self.broken("evict-exact", "a list or None", _shown(outcome), "evict is allowed at any time")
-        if outcome.value is None:
-            if op.n == 0:
-                self.broken("evict-exact", "[]", "None", "nothing was asked for")
-            self._judge_refused(op, refused, order_before)
-        else:
-            self._judge_victims(op, outcome.value, blocks_before)
-
-    def _judge_refused(self, op: ops.Evict, refused: bool, order_before: tuple[OffloadKey, ...] | None) -> None:
-        if not refused:
-            candidates = spec.candidates(self.residents, op.keys)
-            why = "these are idle and not protected"
-            self.broken("evict-complete", f"{op.n} of {listed(sorted(candidates))}", "None", why)
-        self.saw("refused")
-        if op.n <= len(self.residents.idle):
-            self.saw("refused only because of protected keys")
-        self._observe("evict-atomic", "evict-atomic")
-        order_after = self._eviction_order()
-        if order_before != order_after:
-            orders = {self._eviction_order() for _ in range(REPEATS)}
-            if len(orders) > 1:
-                why = "copies of it, emptied one block at a time, give more than one order"
-                self.broken("deterministic", listed(order_after or ()), f"{len(orders)} orders", why)
-            why = "that is the order in which it would evict now, one block at a time"
-            self.broken("evict-atomic", listed(order_before or ()), listed(order_after or ()), why)
-
-    def _judge_victims(self, op: ops.Evict, pairs: tuple[Any, ...], blocks: dict[OffloadKey, BlockStatus]) -> None:
-        victims = [key for key, _ in pairs]
-        for key in victims:
-            if key not in blocks:
-                self.broken("evict-forgets", "a resident key", f"{key!r}", f"{key!r} is not resident")
-            if key not in self.residents.idle:
-                why = f"{key!r} is {'pending' if blocks[key].ref_cnt < 0 else 'pinned'}"
-                self.broken("evict-idle", f"{op.n} of {listed(self._candidates(op))}", listed(victims), why)
-            if key in op.keys:
-                why = f"{key!r} was named as protected"
-                self.broken("evict-protected", f"{op.n} of {listed(self._candidates(op))}", listed(victims), why)
-        if len(victims) != op.n or len(set(victims)) != op.n:
-            why = f"{op.n} distinct victims were asked for"
-            self.broken("evict-exact", f"{op.n} of {listed(self._candidates(op))}", listed(victims), why)
-        for key, block in pairs:
-            if block is not blocks[key]:
-                why = f"that block was inserted under {key!r}"
-                self.broken("evict-exact", f"{key!r} with {blocks[key]}", f"{key!r} with {block}", why)
-        if self._order is not None:
-            expected_victims = self._order.victims(op.n, frozenset(op.keys))
-            if tuple(victims) != expected_victims:
-                why = "these are the next in the declared order"
-                self.broken(order_clause(self._order_id), listed(expected_victims), listed(victims), why)
-            self._order = self._order.evict(*victims, protected=frozenset(op.keys))
-        self._see_eviction(op)
-        self.residents = spec.remove(self.residents, *victims)
-        self.evicted.update(victims)
-        still_listed = set(victims).intersection(shown_evictable(self.driver.policy) or ())
-        self._observe("evict-forgets", "evict-forgets" if still_listed else "evictable-exact")
-
-    def _see_eviction(self, op: ops.Evict) -> None:
-        self.saw("evicted" if op.n else "evicted nothing, as asked")
-        if op.n and self.residents.busy:
-            self.saw("evicted past a busy block")
-        if op.n and self.residents.idle.intersection(op.keys):
-            self.saw("evicted past a protected block")
-
-    def _candidates(self, op: ops.Evict) -> list[OffloadKey]:
+    def candidates(self, op: ops.Evict) -> list[OffloadKey]:
+        """The blocks that it may evict."""
         return sorted(spec.candidates(self.residents, op.keys))
 
-    def _eviction_order(self) -> tuple[OffloadKey, ...] | None:
+    def eviction_order(self) -> tuple[OffloadKey, ...] | None:
         """The idle keys in the order in which they would be evicted; ``None`` if that means or shows nothing."""
         if not self.claims >= {"list", "deterministic"}:
             return None
         return eviction_order(self.driver.policy, self.capacity + 1)
 
-    def _observe(self, if_get: str, if_list: str) -> None:
+    def observe(self, if_get: str, if_list: str) -> None:
         """Compare all that the policy shows with the model; the arguments name the clause that a difference breaks."""
         for key, got in self.driver.get_all(self._known) if "get" in self.claims else ():
             expected = self.blocks.get(key)
             if got.raised is not None or got.value is not expected:
-                actual = shown(got) if got.raised is not None else repr(got.value)
+                actual = f"{shown(got)}" if got.raised is not None else _got(got.value)
                 self.broken(
                     self.claimed_of(if_get, *self.unreadable),
-                    f"get({key!r}) is {expected}",
+                    f"get({key!r}) is {block_of(key, expected)}",
                     actual,
-                    self._why_resident(key),
+                    self.why_resident(key),
+                    asserting(f"policy.get({key!r}) is {block_of(key, expected)}"),
                 )
-        idle = sorted(self.residents.idle)
-        evictable = shown_evictable(self.driver.policy) if "list" in self.claims else None
-        if evictable is None and "list" in self.claims:
-            drained = eviction_order(self.driver.policy, self.capacity + 1)
+        if "list" in self.claims:
+            self._observe_list(if_list)
+
+    def _observe_list(self, if_list: str) -> None:
+        idle, policy = sorted(self.residents.idle), self.driver.policy
+        evictable = shown_evictable(policy)
+        is_shown = evictable is not None
+        if not is_shown:
+            drained = eviction_order(policy, self.capacity + 1)
             evictable = None if drained is None else list(drained)
             if drained is not None and set(drained) < set(idle):
                 why = f"these are idle; a copy of the policy, asked for one after the other, gave {listed(drained)}"
-                self.broken("evict-complete", f"1 of {listed(sorted(set(idle) - set(drained)))}", "None", why)
+                expected, evidence = (
+                    f"evict 1 of {listed(sorted(set(idle) - set(drained)))}",
+                    holds_list("policy", False, idle),
+                )
+                self.broken("evict-complete", expected, "None", why, evidence)
         if evictable is not None and sorted(evictable) != idle:
-            why = "expected are the idle keys; actual is the policy's evictable list, or what it evicts one by one"
-            self.broken(self.claimed_of(if_list, "evictable-exact"), listed(idle), listed(evictable), why)
+            what = "evictable list" if is_shown else "a copy of it, emptied one by one:"
+            self.broken(
+                self.claimed_of(if_list, "evictable-exact"),
+                f"{what} {listed(idle)}",
+                f"{what} {listed(evictable)}",
+                self._why_listed(evictable),
+                holds_list("policy", is_shown, idle),
+            )
+
+    def _why_listed(self, evictable: list[OffloadKey]) -> str:
+        """What is wrong with one of the keys that are, or are not, in the evictable list."""
+        for key in evictable:
+            if key not in self.residents.idle:
+                block = self.blocks.get(key)
+                if block is None:
+                    return self.why_resident(key)
+                return f"{key!r} is {'pending' if block.ref_cnt < 0 else 'pinned'}, not idle"
+        repeated = [key for key in evictable if evictable.count(key) > 1]
+        if repeated:
+            return f"{repeated[0]!r} is in it more than once"
+        missing = next(key for key in sorted(self.residents.idle) if key not in evictable)
+        return f"{missing!r} is idle: its ref_cnt is 0"
+
+    def _what_is_read(self) -> tuple[str, ...]:
+        reads = [f"[policy.get(key) for key in {some(self._known)}]"] if "get" in self.claims else []
+        return (*reads, *(["list(policy.evictable_blocks)"] if hasattr(self.driver.policy, "evictable_blocks") else []))
 
     def _abstract_state(self) -> Hashable:
         return self.residents
 
-    def _why_resident(self, key: OffloadKey) -> str:
+    def why_resident(self, key: OffloadKey) -> str:
+        """Why the model says of the key that it is resident, or not."""
         if key in self.blocks:
             return f"{key!r} was inserted, and neither evicted nor removed since"
-        return f"{key!r} was evicted" if key in self.evicted else f"{key!r} is not resident"
+        return f"{key!r} was {self.left[key]}" if key in self.left else f"{key!r} was never inserted"
 
     def _judge_whole(self) -> None:
         """Give the same calls to a new policy: it has to choose the same victims."""
@@ -320,25 +305,27 @@ class PolicyLockstep(Lockstep):
             if step.outcome is not None and not _same_victims(again, step.outcome):
                 self._end_with(step)
                 why = "a second policy was given the same calls"
-                self.broken("deterministic", f"{_shown(step.outcome)} both times", f"then {_shown(again)}", why)
+                first, then = shown_victims(step.outcome), shown_victims(again)
+                self.broken(
+                    "deterministic", f"{first} both times", f"{first}, then {then}", why, Evidence(twin="again")
+                )
 
     def _end_with(self, last: Step) -> None:
         while self.history[-1] is not last:
             self.history.pop()
 
 
-def _victims(outcome: Outcome) -> tuple[OffloadKey, ...] | None:
-    if not isinstance(outcome.value, tuple):
-        return None
-    return tuple(key for key, _ in outcome.value)
-
-
 def _same_victims(outcome: Outcome, other: Outcome) -> bool:
-    return _victims(outcome) == _victims(other) and type(outcome.raised) is type(other.raised)
+    return victims_of(outcome) == victims_of(other) and type(outcome.raised) is type(other.raised)
 
 
-def _shown(outcome: Outcome) -> str:
-    victims = _victims(outcome)
-    if outcome.raised is not None:
-        return shown(outcome)
-    return "None" if victims is None else listed(victims)
+def _unlike(outcome: Outcome, other: Outcome) -> Evidence:
+    """Shows that a policy did not come to the outcome that a new one came to."""
+    if other.raised is not None:
+        return Evidence(raises=True)
+    return DOES_NOT_RAISE if outcome.raised is not None else Evidence(twin="fresh")
+
+
+def _got(value: object) -> str:
+    """What ``get`` gave that it should not have given."""
+    return "None" if value is None else f"{value}"

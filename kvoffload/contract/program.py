@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,10 @@ MOST_CALLS = 12
 """How many calls of a history are printed, the last ones; a minimised history has fewer."""
 
 
+LONG = 80
+"""What calls have returned stands in one column, but for calls that are longer than this."""
+
+
 @dataclass
 class Step:
     """One call of a history, and what it returned if it has returned."""
@@ -23,21 +29,41 @@ class Step:
 
 
 class Names:
-    """Short names in the order of first appearance: a, b, ... z, k26, ... for keys, t1, t2, ... for transfers."""
+    """Short names in the order of first appearance: a, b, ... z, k26, ... for keys, t1, t2, ... for transfers.
 
-    def __init__(self) -> None:
+    Args:
+        own: let each key keep the name that it is made of; ``Names.of`` says whether all have one.
+    """
+
+    def __init__(self, own: bool = False) -> None:
+        self._own = own
         self._keys: dict[object, str] = {}
         self._transfers: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, operations: Iterable[ops.Operation]) -> Names:
+        """Names for the keys of these calls: their own ones, so that what depends on a key's bytes is seen again."""
+        return cls(own=all(_own_name(key) for op in operations for key in op.named))
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the keys so far."""
         return tuple(self._keys.values())
 
+    @property
+    def known(self) -> dict[object, str]:
+        """The keys so far, each with its name."""
+        return dict(self._keys)
+
     def key(self, key: object) -> str:
         """The key's name."""
+        try:
+            hash(key)
+        except TypeError:  # no key at all
+            return repr(key)
         i = len(self._keys)
-        return self._keys.setdefault(key, chr(ord("a") + i) if i < 26 else f"k{i}")
+        name = _own_name(key) if self._own else ""
+        return self._keys.setdefault(key, name or (chr(ord("a") + i) if i < 26 else f"k{i}"))
 
     def many(self, keys: Iterable[object]) -> str:
         """A list of keys."""
@@ -48,28 +74,40 @@ class Names:
         return self._transfers.setdefault(transfer, f"t{len(self._transfers) + 1}")
 
     def in_text(self, text: str) -> str:
-        """The text with every key's representation replaced by its name."""
+        """The text with every key's representation replaced by its name, and without addresses of objects."""
         for key, name in self._keys.items():
             text = text.replace(repr(key), name)
-        return text
+        return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+
+
+def _own_name(key: object) -> str:
+    """The name that a key of a history's text is made of, or nothing."""
+    made_of = key[:-4].decode("ascii", "replace") if isinstance(key, bytes) and key[-4:] == bytes(4) else ""
+    return made_of if re.fullmatch("[a-z]|k[0-9]+", made_of) else ""
 
 
 class ProgramWriter:
-    """Writes the calls of a history as lines of Python.
+    """Writes the calls of a history as statements of Python.
 
     Args:
         subject: ``"policy"`` or ``"manager"``, the name of the variable.
         style: how its calls are written.
         names: takes the names that the program uses.
+        block: the class of the blocks of a policy.
+        announces: write the hooks in front of an insert, whether they can make a difference or not.
     """
 
-    def __init__(self, subject: str, style: Style, names: Names) -> None:
+    def __init__(
+        self, subject: str, style: Style, names: Names, block: str = "BlockStatus", announces: bool = False
+    ) -> None:
         self.subject = subject
         self.style = style
         self.names = names
         self.requests: dict[str, None] = {}
+        self._block = block
+        self._announces = announces
+        self._num_inserted = 0
         self._completed: set[int | None] = set()
-        self._tells_requests = False
         self._seen: dict[str, dict[str, bool]] = {}  # of each running request, its keys; whether it inserted it
 
     def write(self, made_with: str, target: str, history: Sequence[Step], num_calls: int) -> list[str]:
@@ -82,10 +120,9 @@ class ProgramWriter:
             num_calls: how many calls there were.
         """
         steps = history[-MOST_CALLS:]
-        self._completed = {_transfer(step.op) for step in steps if _completes(step.op)}
-        self._tells_requests = any(getattr(_call(step.op), "request", "") for step in steps)
+        self.look_at(steps)
         calls = [self._lines(step) for step in steps]
-        width = max((len(lines[-1]) for lines in calls), default=0)
+        width = max((len(lines[-1]) for lines in calls if len(lines[-1]) <= LONG), default=0)
         body = []
         for step, lines in zip(steps, calls, strict=True):
             returned = _returned(step, self.names)
@@ -94,6 +131,30 @@ class ProgramWriter:
         if num_calls > len(steps):
             body.insert(0, f"# here {num_calls - len(steps)} calls are left out")
         return self._head(made_with, target) + body
+
+    def look_at(self, steps: Sequence[Step]) -> None:
+        """Look at all the calls before any is written: which transfers will be completed, whether requests matter."""
+        self._completed = {_transfer(step.op) for step in steps if _completes(step.op)}
+        self._announces = self._announces or any(getattr(call_of(step.op), "request", "") for step in steps)
+
+    def statements(self, step: Step) -> list[str]:
+        """The statements of one call; in a policy's program, what its manager does for it stands before it."""
+        op = step.op
+        if isinstance(op, ops.FinishRequest):
+            return self._finish(op)
+        return self._policy_call(step) or [self._manager_call(call_of(op))]
+
+    def made(self, made_with: str, target: str) -> str:
+        """The expression that makes the subject."""
+        path = target.partition(":")[2]
+        return self.style.made.format(f"{path or f'make_{self.subject}'}({made_with})")
+
+    def _lines(self, step: Step) -> list[str]:
+        op, line = step.op, "; ".join(self.statements(step))
+        if not isinstance(op, ops.PolicyFault):
+            return [line]
+        when = "after" if op.after else "instead of"
+        return [f"# in the next call, the manager's policy raises {when} its {op.method}() number {op.nth + 1}", line]
 
     def _head(self, made_with: str, target: str) -> list[str]:
         module, _, path = target.partition(":")
@@ -107,34 +168,28 @@ class ProgramWriter:
         letters = "".join(self.names.keys)
         if letters and len(letters) == len(self.names.keys):
             head.append(f'{", ".join(letters)}{"," if len(letters) == 1 else ""} = keys("{letters}")')
-        head += [f'{_variable(request)} = Request("{request}")' for request in self.requests]
-        made = f"{path or f'make_{self.subject}'}({made_with})"
-        head.append(f"{self.subject} = {self.style.made.format(made)}")
-        return head
+        if self.requests:
+            variables = ", ".join(map(variable, self.requests))
+            head.append(f"{variables} = {', '.join(f'Request({_quoted(request)})' for request in self.requests)}")
+        return [*head, f"{self.subject} = {self.made(made_with, target)}"]
 
     def _context(self, op: ops.Operation, method: str) -> str:
         """The argument that says for which request the call is made, where the call needs one."""
         request = getattr(op, "request", "")
-        if not request and method not in self.style.needs_request:
+        takes = self.style.takes_request
+        if (takes is not None and method not in takes) or not (request or method in self.style.needs_request):
             return ""
         self.requests.setdefault(request)
-        return f", {_variable(request)}"
+        return f", {variable(request)}"
 
-    def _lines(self, step: Step) -> list[str]:
-        op = step.op
-        if isinstance(op, ops.PolicyFault):
-            when = "after" if op.after else "instead of"
-            note = f"# in the next call, the manager's policy raises {when} its {op.method}() number {op.nth + 1}"
-            return [note, self._manager_call(op.during)]
-        if isinstance(op, ops.FinishRequest):
-            return [self._finish(op)]
-        return [self._policy_call(step) or self._manager_call(op)]
-
-    def _finish(self, op: ops.FinishRequest) -> str:
+    def _finish(self, op: ops.FinishRequest) -> list[str]:
         self.requests.setdefault(op.request)
-        request = _variable(op.request)
+        request = variable(op.request)
         keys = "" if self.subject == "manager" else self._named_by(op.request)
-        return f'{self.subject}.on_request_finished({keys}{request}); {request} = Request("{op.request}")'
+        return [
+            f"{self.subject}.on_request_finished({keys}{request})",
+            f"{request} = Request({_quoted(op.request)})",
+        ]
 
     def _named_by(self, request: str) -> str:
         """The keys that the request named, those that it only inserted, and the others: a policy is told again."""
@@ -144,19 +199,26 @@ class ProgramWriter:
         parts = (f"{{{part}}}" if part else "set()" for part in (inserted, reused))
         return f"[({', '.join(seen)}{',' if len(seen) == 1 else ''})], {', '.join(parts)}, "
 
+    def key(self, key: object) -> str:
+        """The key as an argument of a call."""
+        return self.names.key(key)
+
+    def listed(self, op: ops.Operation) -> str:
+        """The keys of a call as its argument: a list, or the protected ones as a set."""
+        keys = ", ".join(map(self.key, op.named))
+        if isinstance(op, ops.Evict):
+            return f"{{{keys}}}" if keys else "set()"
+        return f"iter([{keys}])" if getattr(op, "one_shot", False) else f"[{keys}]"
+
     def _manager_call(self, op: ops.Operation) -> str:
-        names = self.names
-        listed = names.many(op.named)
-        if getattr(op, "one_shot", False):
-            listed = f"iter({listed})"
-        transfer = _transfer(op)
+        names, listed, transfer = self.names, self.listed(op), _transfer(op)
         made = f"{names.transfer(transfer)} = " if transfer is not None and transfer in self._completed else ""
         by_id = ""
         if transfer is not None and _completes(op):
             by_id = f", transfer_id={names.transfer(transfer)}.transfer_id"
         match op:
             case ops.Lookup():
-                return f"manager.lookup({names.key(op.key)}{self._context(op, 'lookup')})"
+                return f"manager.lookup({self.key(op.key)}{self._context(op, 'lookup')})"
             case ops.PrepareStore():
                 return f"{made}manager.prepare_store({listed}{self._context(op, 'prepare_store')})"
             case ops.CompleteStore():
@@ -174,66 +236,78 @@ class ProgramWriter:
                 return "manager.take_events()"
         raise TypeError(f"{op} is no call on a manager.")
 
-    def _policy_call(self, step: Step) -> str:
+    def _policy_call(self, step: Step) -> list[str]:
         """The call on a policy, or nothing if it is one on a manager."""
         op, names = step.op, self.names
-        key = names.key(op.named[0]) if isinstance(op, ops.OnePolicyKey) else ""
-        told = step.outcome is None or bool(step.outcome.value)
+        name = names.key(op.key) if isinstance(op, ops.OnePolicyKey) else ""
+        key = self.key(op.key) if isinstance(op, ops.OnePolicyKey) else ""
+        told = step.outcome is None or bool(step.outcome.value) or step.outcome.raised is not None
         match op:
             case ops.Get():
-                return f"policy.get({key})"
+                return [f"policy.get({key})"]
             case ops.Insert():
-                self._seen.setdefault(op.request, {}).setdefault(key, True)
-                block = f"BlockStatus({names.keys.index(key)}, ref_cnt={0 if op.idle else -1})"
-                inserted = f"policy.insert({key}, {key}_block{self._context(op, 'insert')})"
-                return "; ".join([f"{key}_block = {block}", *self._announced(op, key), inserted])
+                self._seen.setdefault(op.request, {}).setdefault(name, True)
+                block = f"{name}_block = {self._block}({self._num_inserted}, ref_cnt={0 if op.idle else -1})"
+                self._num_inserted += 1
+                inserted = f"policy.insert({key}, {name}_block{self._context(op, 'insert')})"
+                return [block, *self._announced(step, op), inserted]
             case ops.FinishStore():
-                return f"{key}_block.ref_cnt = 0; policy.mark_evictable({key})"
+                return [f"{name}_block.ref_cnt = 0", *self._marked("mark_evictable", key)]
             case ops.Pin():
-                return f"{key}_block.ref_cnt += 1" + (f"; policy.mark_non_evictable({key})" if told else "")
+                return [f"{name}_block.ref_cnt += 1", *(self._marked("mark_non_evictable", key) if told else [])]
             case ops.Unpin():
-                return f"{key}_block.ref_cnt -= 1" + (f"; policy.mark_evictable({key})" if told else "")
+                return [f"{name}_block.ref_cnt -= 1", *(self._marked("mark_evictable", key) if told else [])]
             case ops.Remove():
-                return f"policy.remove({key})"
+                return [f"policy.remove({key})"]
             case ops.TouchPolicy():
                 for named in map(names.key, op.keys):
                     self._seen.setdefault(op.request, {}).setdefault(named, False)
-                return f"policy.touch({names.many(op.keys)}{self._context(op, 'touch')})"
+                return [f"policy.touch({self.listed(op)}{self._context(op, 'touch')})"]
             case ops.Evict():
-                protected = ", ".join(map(names.key, op.keys))
-                return f"policy.evict({op.n}, {f'{{{protected}}}' if protected else 'set()'})"
+                return [f"policy.evict({op.n}, {self.listed(op)})"]
             case ops.Clear():
                 self._seen.clear()
-                return "policy.clear()"
-        return ""
+                return ["policy.clear()"]
+        return []
 
-    def _announced(self, op: ops.Insert, key: str) -> list[str]:
+    def _marked(self, hook: str, key: str) -> list[str]:
+        return [f"policy.{hook}({key})"] if hook in self.style.has else []
+
+    def _announced(self, step: Step, op: ops.Insert) -> list[str]:
         """The hooks in front of an insert, where they can make a difference."""
-        hooks = [hook for hook in ("on_store_miss", "on_request_access") if hook in self.style.has]
-        if not (self._tells_requests or self.style.needs_request):
+        raised = step.outcome is not None and step.outcome.raised is not None  # perhaps one of the hooks has
+        if not (raised or self._announces or self.style.needs_request):
             return []
-        self.requests.setdefault(op.request)
-        return [f"policy.{hook}([{key}], {_variable(op.request)})" for hook in hooks]
+        calls = []
+        for hook in ("on_store_miss", "on_request_access"):
+            if hook in self.style.has:
+                calls.append(f"policy.{hook}({self.listed(op)}{self._context(op, hook)})")
+        return calls
 
 
-def _variable(request: str) -> str:
-    """The name of the variable that holds the request: its id, where that can be a name."""
-    if request.isidentifier():
+def variable(request: str) -> str:
+    """The name of the variable that holds the request: its id if that is ``r`` and a number, else one made of it."""
+    if re.fullmatch("r[0-9]+", request):
         return request
-    return "".join(letter if letter.isalnum() else "_" for letter in f"r_{request}") if request else "r0"
+    return "r_" + re.sub("[^0-9a-zA-Z]", "_", request) if request else "no_request"
 
 
-def _call(op: ops.Operation) -> ops.Operation:
+def _quoted(request: str) -> str:
+    return json.dumps(request) if request.isascii() and request.isprintable() else repr(request)
+
+
+def call_of(op: ops.Operation) -> ops.Operation:
+    """The call itself: the one in which a fault occurs, if one does."""
     return op.during if isinstance(op, ops.PolicyFault) else op
 
 
 def _transfer(op: ops.Operation) -> int | None:
-    transfer: int | None = getattr(_call(op), "transfer", None)
+    transfer: int | None = getattr(call_of(op), "transfer", None)
     return transfer
 
 
 def _completes(op: ops.Operation) -> bool:
-    return isinstance(_call(op), ops.Completion)
+    return isinstance(call_of(op), ops.Completion)
 
 
 def _returned(step: Step, names: Names) -> str:
@@ -242,10 +316,10 @@ def _returned(step: Step, names: Names) -> str:
     if outcome is None:
         return ""
     if isinstance(outcome.raised, MisbehaviourError):
-        return str(outcome.raised)
+        return names.in_text(str(outcome.raised).partition(", which ")[0])
     if outcome.raised is not None:
         return f"raises {type(outcome.raised).__name__}"
-    op = _call(step.op)
+    op = call_of(step.op)
     value: Any = outcome.value
     match op, value:
         case ((ops.PrepareStore() | ops.Evict() | ops.Get()), None):

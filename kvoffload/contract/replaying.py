@@ -12,6 +12,8 @@ from kvoffload.contract.minimise import replay
 from kvoffload.contract.orders import check_order
 from kvoffload.contract.report import describe_run
 from kvoffload.contract.resolve import resolve
+from kvoffload.contract.standalone import case_of, case_of_violation, choose
+from kvoffload.contract.standalone_calls import Case
 from kvoffload.contract.target import TargetError
 from kvoffload.contract.time_limit import time_limit
 from kvoffload.contract.verdict import Verdict
@@ -44,15 +46,45 @@ def run_replay_history(
         target = resolve(text, order, capabilities, **arguments)
         if target.subject != subject:
             raise TargetError(f"{text} is a {target.subject}; the history is one of a {subject}.")
+        lockstep = target.lockstep(capacity, Watch())
     except (TargetError, ValueError) as error:
         plain(stderr=True).print(f"kvoffload replay-history: {error}")
         return Verdict.COULD_NOT_BE_CHECKED
     with time_limit():
-        lockstep = target.lockstep(capacity, Watch())
         violation = replay(lockstep, operations)
     if violation is not None:
         target.sign(violation)
-        plain().print(str(violation))
-        return Verdict.BROKEN
-    plain().print(describe_run(lockstep, target.name, target.arguments))
-    return Verdict.KEPT
+    code = Verdict.KEPT if violation is None else Verdict.BROKEN
+    report = describe_run(lockstep, target.name, target.arguments) if violation is None else str(violation)
+    if pytest is None:
+        plain().print(report)
+        return code
+    case = case_of(lockstep, target) if violation is None else case_of_violation(violation)
+    with time_limit():
+        test, shows = choose(case)
+    to_stdout = str(pytest) == "-"
+    plain(stderr=to_stdout).print(report)
+    if to_stdout:
+        print(test, end="")
+    else:
+        try:
+            pytest.write_text(test, encoding="utf-8")
+        except OSError as error:
+            plain(stderr=True).print(f"kvoffload replay-history: {pytest} cannot be written: {error.strerror}.")
+            return Verdict.COULD_NOT_BE_CHECKED
+    where = "the test above" if to_stdout else f"the test in {pytest}"
+    plain(stderr=to_stdout).print(f"\n{where} {_says(case, shows)}")
+    return code
+
+
+def _says(case: Case, shows: bool) -> str:
+    """What its reader can expect of the test."""
+    if case.evidence is None:
+        return "is green, and asserts what the calls have answered" if shows else "is not green: run it, and see why"
+    if case.hangs:
+        return (
+            "was not run, since a call does not return; it is red after 10 s, and will be green when the clause is kept"
+        )
+    if shows:
+        return "is red, and will be green when the clause is kept"
+    return "is green although the clause is broken: what breaks it does not show outside of kvoffload's own check"

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 def describe_violation(violation: ContractViolation) -> str:
     """The whole report on one violation, 12 to 20 lines for a minimised history."""
-    names = Names()
+    names = Names.of(step.op for step in violation.history)
     program = _program(violation, names)
-    facts = [("expected", violation.expected), ("actual", violation.actual), ("why", violation.why)]
-    facts = [(label, names.in_text(text)) for label, text in facts]
+    facts = list(_facts(violation, names).items())
     if violation.history_text:
         target = violation.target or "MODULE:NAME"
         facts.append(("replay", f"kvoffload replay-history {target}{violation.options} '{violation.history_text}'"))
@@ -34,23 +33,45 @@ def describe_violation(violation: ContractViolation) -> str:
     )
 
 
+def facts_of(violation: ContractViolation) -> dict[str, str]:
+    """What was expected, what came and why, with the names that the keys have in the program."""
+    names = Names.of(step.op for step in violation.history)
+    _program(violation, names)
+    return _facts(violation, names)
+
+
+def _facts(violation: ContractViolation, names: Names) -> dict[str, str]:
+    facts = {"expected": violation.expected, "actual": violation.actual, "why": violation.why}
+    return {label: names.in_text(text) for label, text in facts.items()}
+
+
 def describe_run(run: Lockstep, target: str, arguments: str) -> str:
     """The calls of a history in which no clause was broken, each with what it returned."""
-    writer = ProgramWriter(run.subject, run.style, Names())
     history = tuple(run.history)
-    program = writer.write(_made_with(run.capacity, arguments, run.style), target, history, len(history))
+    writer = ProgramWriter(run.subject, run.style, Names.of(step.op for step in history))
+    program = writer.write(made_with(run.capacity, arguments, run.style), target, history, len(history))
     return "\n".join([f"no clause is broken by these {len(history)} calls:", "", *(f"  {line}" for line in program)])
 
 
 def _program(violation: ContractViolation, names: Names) -> list[str]:
     writer = ProgramWriter(violation.subject, violation.style, names)
-    made_with = _made_with(violation.capacity, violation.arguments, violation.style)
-    return writer.write(made_with, violation.target, violation.history, violation.num_calls)
+    arguments = made_with(violation.capacity, violation.arguments, violation.style)
+    return writer.write(arguments, violation.target, violation.history, violation.num_calls)
 
 
-def _made_with(capacity: int, arguments: str, style: Style) -> str:
+def made_with(capacity: int, arguments: str, style: Style) -> str:
     """What stands between the brackets where the subject is made."""
     return arguments.removeprefix(", ") if style.made != "{}" else f"{capacity}{arguments}"
+
+
+def why_in_order(order: str | None, in_order: Iterable[OffloadKey]) -> str:
+    """Why a declared order has other victims than came."""
+    return f"idle and not named by the call, in the order {order}, the next first: {listed(in_order)}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: ``no block``, ``1 block``, ``2 blocks``."""
+    return f"{number or 'no'} {noun}{'' if number in (0, 1) else 's'}"
 
 
 def listed(keys: Iterable[OffloadKey]) -> str:

@@ -78,6 +78,8 @@ def _named_in_config(text: str) -> str:
     except ValueError as error:
         raise TargetError(f"the target begins like JSON and cannot be read as JSON: {error}.") from error
     config = config.get("kv_connector_extra_config", config)
+    if not isinstance(config, dict):
+        raise TargetError(f"the configuration's kv_connector_extra_config is {config!r}; it is to be a JSON object.")
     name, module = config.get("eviction_policy"), config.get("cache_policy_module_path")
     if not isinstance(name, str):
         raise TargetError(

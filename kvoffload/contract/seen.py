@@ -10,6 +10,7 @@ from kvoffload.contract.adapters.manager import FittedManager
 from kvoffload.contract.adapters.policy import FittedPolicy
 from kvoffload.contract.drivers import ManagerDriver
 from kvoffload.contract.lockstep import eviction_order, shown_evictable
+from kvoffload.contract.time_limit import CallHangsError, watched
 from kvoffload.contract.view import ManagerView
 from kvoffload.types import OffloadKey
 
@@ -58,8 +59,8 @@ def shown_by(fitted: FittedManager) -> frozenset[str]:
         "reset": hasattr(manager, "reset_cache"),
         "statistics": _is_shown(lambda: view.stats() or None),
         "counter": view.counter is not None,
-        "policy": view.policy is not None,
-        "list": view.policy is not None and _is_shown(view.evictable),
+        "policy": _is_shown(lambda: view.policy),
+        "list": _is_shown(lambda: view.evictable()),
         "transfer-ids": fitted.numbers_transfers,
         "requests": hasattr(manager, "on_request_finished"),
     }
@@ -104,8 +105,8 @@ def _tells_pending(make: Callable[[int], Any]) -> bool:
     (key,) = ops.keys("a")
     _offer(driver, 0, key)
     try:
-        return driver.calls.call("lookup", key, driver.requests[""]) is not False
-    except Exception:  # what is wrong with that is for the clauses to say
+        return watched(lambda: driver.calls.call("lookup", key, driver.requests[""])) is not False
+    except (Exception, CallHangsError, SystemExit):  # what is wrong with that is for the clauses to say
         return True
 
 

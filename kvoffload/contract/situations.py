@@ -104,8 +104,6 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "stale completion of a store": ("late-completions", "transfer-ids"),
     "stale completion of a load": ("late-completions", "transfer-ids"),
     "completed a load in part": ("transfer-ids",),
-    "completed a store in part": ("transfer-ids",),
-    "refused by the guard": ("counter",),
     "PolicyFault": ("faults", "policy"),
     "fault in the policy": ("faults", "policy"),
 }

@@ -57,8 +57,9 @@ def details(report: Report) -> Iterator[str]:
     sights = {name: sum(map(times.__getitem__, of)) for name, of in SIGHTS.items()}
     seen = ", ".join(f"{count:,} {name}" for name, count in sights.items() if count)
     yield f"  saw {seen or 'none of what it looks for'}; {len(report.states):,} distinct abstract states"
-    if report.ended_early:
-        yield "  ended with the call that hangs: what else is broken was not looked for"
+    for reason in dict.fromkeys(report.not_judged.values()):
+        ids = [id for id, it in report.not_judged.items() if it == reason]
+        yield f"  not judged: {', '.join(ids) if len(ids) < 4 else f'{len(ids)} clauses'} ({reason})"
     if report.never and report.verdict is Verdict.INCONCLUSIVE:
         yield f"  never came up: {', '.join(report.never)}; more histories may reach it (--budget)"
     for id, reason in report.expected_failures.items():

@@ -13,6 +13,7 @@ from kvoffload.contract.lockstep import ContractViolation, Lockstep, Watch
 from kvoffload.contract.manager_lockstep import EVERY_KEY, ManagerLockstep
 from kvoffload.contract.policy_lockstep import PolicyLockstep
 from kvoffload.contract.seen import seen_of_manager, seen_of_policy
+from kvoffload.contract.time_limit import time_limit
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
 
@@ -53,7 +54,8 @@ class Target:
             TargetError: if it cannot be made.
         """
         see = seen_of_policy if self.subject == "policy" else seen_of_manager
-        seen, ruled_out = see(self.made)
+        with time_limit():
+            seen, ruled_out = see(self.made)
         admits = ("admission",) if self.admission.threshold > 1 else ()
         return claims_of(self.subject, seen, ruled_out, (*admits, *self.capabilities))
 

@@ -49,7 +49,6 @@ class Report:
         situations: how often each situation came up.
         states: the distinct abstract states that were reached, by their hashes.
         seconds: how long it took.
-        ended_early: whether the check ended with the last broken clause, so that others may be broken as well.
         not_judged: ids of claimed clauses that the check did not get to, each with the reason.
     """
 
@@ -67,7 +66,6 @@ class Report:
     situations: Counter[str] = field(default_factory=Counter)
     states: set[int] = field(default_factory=set)
     seconds: float = 0.0
-    ended_early: bool = False
     not_judged: dict[str, str] = field(default_factory=dict)
 
     def count(self, found: Found) -> None:

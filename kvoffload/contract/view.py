@@ -17,6 +17,14 @@ COUNTERS = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_e
 FREE = ("num_free_blocks", "_get_num_free_blocks", "_get_num_free_chunks")
 
 
+def has(it: Any, name: str) -> bool:
+    """Whether it has such an attribute; one that cannot be read is there, and for a clause to judge."""
+    try:
+        return hasattr(it, name)
+    except Exception:
+        return True
+
+
 class ManagerView:
     """Reads a manager: its policy, its counter, its free blocks, its evictable list.
 
@@ -28,8 +36,8 @@ class ManagerView:
 
     def __init__(self, manager: Any) -> None:
         self.manager = manager
-        self.counter = next((name for name in COUNTERS if hasattr(manager, name)), None)
-        self.free = next((name for name in FREE if hasattr(manager, name)), None)
+        self.counter = next((name for name in COUNTERS if has(manager, name)), None)
+        self.free = next((name for name in FREE if has(manager, name)), None)
 
     @property
     def policy(self) -> Any:

@@ -58,9 +58,9 @@ evictable-exact: the evictable list holds the idle keys, each once
   a_block = BlockStatus(0, ref_cnt=0); policy.insert(a, a_block)
   a_block.ref_cnt += 1; policy.mark_non_evictable(a)
 
-  expected  []
-  actual    [a]
-  why       expected are the idle keys; actual is the policy's evictable list, or what it evicts one by one
+  expected  evictable list []
+  actual    evictable list [a]
+  why       a is pinned, not idle
   replay    kvoffload replay-history users_policies:Broken --order lru 'policy 1; insert-idle a; pin a'
   explain   kvoffload explain evictable-exact
 

@@ -111,7 +111,7 @@ def test_ours_gives_what_the_example_says_is_allowed(clause: Clause) -> None:
 
 @every_clause
 def test_a_seeded_bug_gives_the_broken_answer(clause: Clause) -> None:
-    makers = [bug.make for bug in BUGS if bug.clause == clause.id]
+    makers = [bug.make for bug in BUGS if bug.clause == clause.id and not bug.hangs]
     if clause.id == "arguments-kept":
         makers.append(TakesKeysOffTheCallersList)
     broken = EXPLANATIONS[clause.id].example[-1].partition("# -> ")[2].partition("; allowed: ")[0]

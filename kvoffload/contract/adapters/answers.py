@@ -52,7 +52,7 @@ def events_of(events: Any, ours: bool) -> tuple[tuple[str, tuple[OffloadKey, ...
     """Each event's kind and keys: our own kinds, or vLLM's ``removed``; what concerns no reader is left out."""
     return tuple(
         (_kind(event), tuple(event.keys))
-        for event in _taken(events, "take_events", ours)
+        for event in _taken(events, "", ours)
         if not getattr(event, "metadata_only", False)
     )
 
@@ -68,7 +68,7 @@ def _kind(event: Any) -> str:
 def _taken(returned: Any, what: str, ours: bool) -> tuple[Any, ...]:
     """What a call returned; a list that is the caller's own is emptied, as this caller may do."""
     if isinstance(returned, str | bytes) or not isinstance(returned, Iterable):
-        raise WrongTypeError(f"{what} {returned!r}", "an iterable")
+        raise WrongTypeError(f"an answer whose {what} is {returned!r}" if what else repr(returned), "an iterable")
     taken = tuple(returned)
     if ours and isinstance(returned, list):
         returned.clear()

@@ -2,6 +2,8 @@
 
 from tests.stateful.seeded import (  # noqa: F401 - each module adds its bugs to the catalogue
     arguments,
+    finished,
+    foreign,
     manager_admission,
     manager_completions,
     manager_counts,
@@ -11,14 +13,16 @@ from tests.stateful.seeded import (  # noqa: F401 - each module adds its bugs to
     manager_loads,
     manager_stats,
     manager_stores,
+    misbehaviour,
     policy_arc,
+    policy_arc_more,
     policy_growth,
     policy_lists,
     policy_lookups,
     policy_orders,
     policy_victims,
 )
-from tests.stateful.seeded.bug import BUGS, SeededBug, hunt
+from tests.stateful.seeded.bug import BUGS, Hunt, SeededBug, hunt
 from tests.stateful.seeded.correct import CORRECT, Unusual
 
-__all__ = ["BUGS", "CORRECT", "SeededBug", "Unusual", "hunt"]
+__all__ = ["BUGS", "CORRECT", "Hunt", "SeededBug", "Unusual", "hunt"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -13,12 +14,22 @@ from kvoffload.admission import AdmissionTracker
 from kvoffload.contract import check_policy
 from kvoffload.contract.clauses import Subject
 from kvoffload.contract.manager_lockstep import EVERY_KEY
-from kvoffload.contract.search import BUDGET, Layer, search
+from kvoffload.contract.search import BUDGET, HASTY, Layer, search
 from kvoffload.contract.target import Target
+from kvoffload.contract.time_limit import time_limit
 from kvoffload_spec.admission import Admission
 
 PROBED = ("memory-bounded", "evict-scales")
 """The clauses that a probe judges, and no history."""
+
+WALKS: tuple[Layer, ...] = ("walks",)
+MACHINE: tuple[Layer, ...] = ("machine",)
+
+BUDGET_BESIDES = 40
+"""The histories among which a bug must break no other clause, for each seed: 30 walks, and none of Hypothesis'."""
+
+BUDGET_BESIDES_HANGING = 8
+"""The same for a bug that hangs, where each history takes as long as a call may take."""
 
 T = TypeVar("T", bound=type)
 
@@ -35,6 +46,8 @@ class SeededBug:
         source: where such a bug was seen.
         order: the order that it declares all the same, or ``None``.
         admission: the model of its admission.
+        hangs: whether a call does not come back, so that a hunt waits for the time limit.
+        also: other clauses that it breaks, where nobody can tell which is broken; where it is seeded, it says why.
     """
 
     name: str
@@ -44,6 +57,13 @@ class SeededBug:
     source: str
     order: str | None = "lru"
     admission: Admission[OffloadKey] = EVERY_KEY
+    hangs: bool = False
+    also: tuple[str, ...] = ()
+
+    @property
+    def clauses(self) -> frozenset[str]:
+        """All that it breaks."""
+        return frozenset((self.clause, *self.also))
 
     @property
     def target(self) -> Target:
@@ -54,30 +74,56 @@ class SeededBug:
 BUGS: list[SeededBug] = []
 
 
-def seeded(clause: str, source: str, order: str | None = "lru") -> Callable[[T], T]:
+def seeded(
+    clause: str, source: str, order: str | None = "lru", hangs: bool = False, also: tuple[str, ...] = ()
+) -> Callable[[T], T]:
     """Put the class into the catalogue."""
 
     def add(cls: T) -> T:
         is_policy = issubclass(cls, CachePolicy)
         make = cls if is_policy else partial(cls, enable_events=True)
-        BUGS.append(SeededBug(cls.__name__, clause, "policy" if is_policy else "manager", make, source, order))
+        subject: Subject = "policy" if is_policy else "manager"
+        BUGS.append(SeededBug(cls.__name__, clause, subject, make, source, order, hangs=hangs, also=also))
         return cls
 
     return add
 
 
-def seeded_in_manager(clause: str, source: str, order: str | None = "lru") -> Callable[[T], T]:
+def seeded_in_manager(
+    clause: str, source: str, order: str | None = "lru", also: tuple[str, ...] = ()
+) -> Callable[[T], T]:
     """Put our manager with this policy in it into the catalogue."""
 
     def add(cls: T) -> T:
         make = partial(CPUOffloadingManager, cache_policy=cls, enable_events=True)
-        BUGS.append(SeededBug(f"{cls.__name__}InManager", clause, "manager", make, source, order))
+        BUGS.append(SeededBug(f"{cls.__name__}InManager", clause, "manager", make, source, order, also=also))
         return cls
 
     return add
 
 
-def seeded_admission(clause: str, source: str, size: int) -> Callable[[type[AdmissionTracker]], type[AdmissionTracker]]:
+def seeded_foreign(
+    subject: Subject, clause: str, source: str, make: Callable[[Any], Any] | None = None
+) -> Callable[[T], T]:
+    """Put a class of another family's shape into the catalogue; it declares no order.
+
+    Args:
+        subject: whether it is a policy or a manager.
+        clause: the clause that the bug breaks.
+        source: where such a bug was seen.
+        make: makes what a check takes out of the class, if it is not called with a capacity.
+    """
+
+    def add(cls: T) -> T:
+        BUGS.append(SeededBug(cls.__name__, clause, subject, make(cls) if make else cls, source, None))
+        return cls
+
+    return add
+
+
+def seeded_admission(
+    clause: str, source: str, size: int, also: tuple[str, ...] = ()
+) -> Callable[[type[AdmissionTracker]], type[AdmissionTracker]]:
     """Put our manager with this admission tracker, of so many keys, in it into the catalogue."""
     threshold = 2
 
@@ -87,7 +133,8 @@ def seeded_admission(clause: str, source: str, size: int) -> Callable[[type[Admi
             manager._admission = cls(threshold, size)
             return manager
 
-        BUGS.append(SeededBug(cls.__name__, clause, "manager", make, source, admission=Admission(threshold, size)))
+        admission = Admission[OffloadKey](threshold, size)
+        BUGS.append(SeededBug(cls.__name__, clause, "manager", make, source, admission=admission, also=also))
         return cls
 
     return add
@@ -110,9 +157,27 @@ def hunt(
         # A probe comes after the search, and looks at one history of its own.
         report = check_policy(bug.make, order=bug.order, capabilities=("scales",), budget=40, seed=number)
         return Hunt(next(iter(report.broken), None), 1, time.perf_counter() - began)
-    found = search(bug.target, budget=budget, number=number, layers=layers)
+    with _patience(bug):
+        found = search(bug.target, budget=budget, number=number, layers=layers)
     broken = None if found.violation is None else found.violation.clause.id
     return Hunt(broken, found.examples, time.perf_counter() - began)
+
+
+def breaks_besides(bug: SeededBug, number: int = 0) -> str | None:
+    """Another clause that the bug breaks, if a look at fewer histories than a hunt has shows one."""
+    if bug.clause in PROBED:
+        # Its own clause is broken in no history, so that none ends early.
+        found = search(bug.target, budget=BUDGET_BESIDES, number=number, layers=WALKS)
+    else:
+        budget = BUDGET_BESIDES_HANGING if bug.hangs else BUDGET_BESIDES
+        with _patience(bug):
+            found = search(bug.target, bug.clauses, budget, number, layers=WALKS)
+    return None if found.violation is None else found.violation.clause.id
+
+
+def _patience(bug: SeededBug) -> AbstractContextManager[None]:
+    """A call that hangs is not waited for as long as a user's: of two clocks, the one that runs already counts."""
+    return time_limit(HASTY) if bug.hangs else nullcontext()
 
 
 class ChoosingPolicy(LRUCachePolicy):

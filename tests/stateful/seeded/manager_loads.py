@@ -208,11 +208,20 @@ class PinsWithAFlag(CPUOffloadingManager):
 
 @seeded("load-pinned", "LMCache/LMCache#2738")
 class ReleasesForOthersToo(CPUOffloadingManager):
-    """The first load that completes takes the pins of all others."""
+    """The first load that completes takes the pins of all others, if it names each key once."""
+
+    names_once = False
+
+    def complete_load(
+        self, keys: Iterable[OffloadKey], req_context: ReqContext = NO_REQUEST, *, transfer_id: int | None = None
+    ) -> None:
+        named = list(keys)
+        self.names_once = len(set(named)) == len(named)
+        super().complete_load(named, req_context, transfer_id=transfer_id)
 
     def _unpin(self, blocks: dict[OffloadKey, BlockStatus]) -> None:
         for block in blocks.values():
-            block.ref_cnt = 1
+            block.ref_cnt = 1 if self.names_once else block.ref_cnt
         super()._unpin(blocks)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from kvoffload import NO_REQUEST, ARCCachePolicy, BlockStatus, OffloadKey, ReqContext
-from tests.stateful.seeded.bug import seeded
+from tests.stateful.seeded.bug import seeded, seeded_in_manager
 
 
+@seeded_in_manager("store-refusal", "vllm-project/vllm#55461", order="arc")
 @seeded("evict-complete", "vllm-project/vllm#55461", order="arc")
 class LooksAtOneSideOnly(ARCCachePolicy):
     """Below its target ``t1`` is not looked at, even if ``t2`` has too few blocks to give."""
@@ -18,6 +19,7 @@ class LooksAtOneSideOnly(ARCCachePolicy):
         return super().evict(n, protected)
 
 
+@seeded_in_manager("touch-pure", "vllm-project/vllm#34576", order="arc")
 @seeded("touch-total", "vllm-project/vllm#34576", order="arc")
 class RaisesOnTouchedPendingBlocks(ARCCachePolicy):
     """A touched pending block is looked for among the idle ones, after its entry has been popped."""
@@ -30,6 +32,7 @@ class RaisesOnTouchedPendingBlocks(ARCCachePolicy):
         super().touch(keys, req_context)
 
 
+@seeded_in_manager("order-arc", "vllm-project/vllm#51787", order="arc")
 @seeded("order-arc", "vllm-project/vllm#51787", order="arc")
 class CountsEveryTouch(ARCCachePolicy):
     """One request that touches a block twice makes it a frequent one."""

@@ -1,0 +1,252 @@
+"""A report and the stand-alone test that goes with it: red while the bug is there, green without it."""
+
+import contextlib
+import re
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kvoffload import CPUOffloadingManager
+from kvoffload.admission import AdmissionTracker
+from kvoffload.cli import app
+from kvoffload.contract.adapters import makes_unsized
+from kvoffload.contract.history import read_history
+from kvoffload.contract.lockstep import ContractViolation, Watch
+from kvoffload.contract.minimise import replay, smaller_histories
+from kvoffload.contract.search import search
+from kvoffload.contract.standalone import case_of_violation, choose, passes
+from kvoffload.contract.time_limit import time_limit
+from kvoffload.policies.factory import CachePolicyFactory
+from tests.stateful.seeded import BUGS, SeededBug
+from tests.stateful.seeded.bug import PROBED
+
+MODULE = "subject_of_test"
+SEARCHED = [bug for bug in BUGS if bug.clause not in PROBED and not bug.hangs]
+SPECIAL = ("CompletesWhatTheCallerKept", "ProtectsByIdentity", "LoadsBlocks", "SortsTheCallersKeys")
+"""Bugs that show only if the caller is hard on its subject, or if the keys are in another order."""
+PER_CLAUSE = list({bug.clause: bug for bug in reversed(SEARCHED)}.values())
+SAMPLE = [*PER_CLAUSE, *(bug for bug in SEARCHED if bug.name in SPECIAL and bug not in PER_CLAUSE)]
+
+
+def made_by(bug: SeededBug) -> Any:
+    """What a user names: where the class takes no capacity, the class itself."""
+    cells = getattr(bug.make, "__closure__", None) or ()
+    unsized = [cell.cell_contents for cell in cells if isinstance(cell.cell_contents, type)]
+    return unsized[0] if unsized and makes_unsized(unsized[0]) else bug.make
+
+
+def without_the_bug(bug: SeededBug) -> Any:
+    """What makes a correct one of the same kind."""
+    made = made_by(bug)
+    cls = made.keywords.get("cache_policy", made.func) if isinstance(made, partial) else made
+    shape = next((base for base in getattr(cls, "__mro__", ()) if base.__module__.endswith(".shapes")), None)
+    if shape is not None:
+        return shape
+    policy: Any = CachePolicyFactory.get_cache_policy_cls((bug.order or "lru").partition(":")[0])
+    hooks = {"on_request_finished": lambda *_: None} if hasattr(cls, "on_request_finished") else {}
+    if bug.subject == "policy":
+        return type("Correct", (policy,), hooks)
+    manager_class: Any = type("Correct", (CPUOffloadingManager,), hooks)
+
+    def make(num_blocks: int) -> Any:
+        manager = manager_class(num_blocks, policy, enable_events=True)
+        if bug.admission.threshold > 1:
+            manager._admission = AdmissionTracker(bug.admission.threshold, bug.admission.most)
+        return manager
+
+    return make
+
+
+@cache
+def violation_of(name: str) -> ContractViolation:
+    bug = next(bug for bug in BUGS if bug.name == name)
+    violation = search(replace(bug.target, name=f"{MODULE}:Subject"), budget=1600).violation
+    assert violation is not None
+    return violation
+
+
+@contextlib.contextmanager
+def importable(make: Callable[[int], Any]) -> Iterator[None]:
+    """What makes the subject, under the name that the tests import."""
+    module: Any = types.ModuleType(MODULE)
+    module.Subject = make
+    sys.modules[MODULE] = module
+    try:
+        yield
+    finally:
+        del sys.modules[MODULE]
+
+
+def bugs(some: list[SeededBug]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("bug", some, ids=lambda bug: bug.name)
+
+
+@bugs(SAMPLE)
+def test_the_test_is_red_with_the_bug_and_green_without_it(bug: SeededBug) -> None:
+    with importable(made_by(bug)):
+        text, shows = choose(case_of_violation(violation_of(bug.name)))
+        assert shows
+        assert not passes(text)
+    with importable(without_the_bug(bug)):
+        assert passes(text), text
+    is_adapted = "as_policy(" in text  # it has no calls of a policy
+    assert ("kvoffload" in re.sub("(?m)^kvoffload replay-history .*", "", text)) is is_adapted
+
+
+@bugs(SAMPLE)
+def test_a_report_of_few_calls_has_20_lines_at_most_and_its_program_runs(bug: SeededBug) -> None:
+    violation = violation_of(bug.name)
+    lines = str(violation).splitlines()
+    assert len(lines) <= 20 or len(violation.history) > 6
+    program = "\n".join(line[2:] for line in str(violation).split("\n\n")[1].splitlines())
+    with importable(made_by(bug)), contextlib.suppress(*([Exception] if "# -> raises" in program else [])):
+        exec(program, {})
+
+
+@bugs(SAMPLE)
+def test_the_history_in_a_report_shows_the_bug_again(bug: SeededBug) -> None:
+    if bug.clause == "deterministic":
+        pytest.skip("chance decides")
+    violation = violation_of(bug.name)
+    _, capacity, operations = read_history(violation.history_text)
+    again = replay(bug.target.lockstep(capacity, Watch()), operations)
+    assert again is not None and again.clause == violation.clause
+
+
+@bugs(SAMPLE[::3])
+def test_no_single_change_of_a_minimised_history_keeps_the_violation(bug: SeededBug) -> None:
+    if bug.clause == "deterministic":
+        pytest.skip("chance decides")
+    violation = violation_of(bug.name)
+    operations = [step.op for step in violation.history]
+    kept = [
+        (capacity, history)
+        for capacity, history in smaller_histories(violation.capacity, operations, bug.target.smallest)
+        if (found := replay(bug.target.lockstep(capacity, Watch()), history)) and found.clause == violation.clause
+    ]
+    assert kept == []
+
+
+# --- the command ---
+
+USERS = """
+import time
+
+from kvoffload import CPUOffloadingManager, LRUCachePolicy
+
+class Policy(LRUCachePolicy):
+    def mark_non_evictable(self, key):
+        {does}
+
+class Manager(CPUOffloadingManager):
+    def lookup(self, key, req_context=None):
+        while {hangs}:
+            time.sleep(0.01)
+        return super().lookup(key)
+"""
+BROKEN = USERS.format(does="pass", hangs="True")
+FIXED = USERS.format(does="super().mark_non_evictable(key)", hangs="False")
+HISTORY = "policy 1; insert-idle a; pin a"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a user's module, from which the command is run."""
+    (tmp_path / "users_module.py").write_text(BROKEN)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    sys.modules.pop("users_module", None)
+
+
+def replayed(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["replay-history", *arguments])
+
+
+def run_pytest(folder: Path) -> int:
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode
+
+
+def test_the_file_is_red_until_the_target_is_fixed(folder: Path) -> None:
+    result = replayed("users_module:Policy", HISTORY, "--pytest", "test_it.py")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("evictable-exact: ")
+    assert result.stdout.endswith("\nthe test in test_it.py is red, and will be green when the clause is kept\n")
+    assert run_pytest(folder) == 1
+    (folder / "users_module.py").write_text(FIXED)
+    assert run_pytest(folder) == 0
+
+
+def test_the_file_is_short_and_says_where_it_comes_from(folder: Path) -> None:
+    result = replayed("users_module:Policy", HISTORY, "--pytest", "-")
+    assert result.exit_code == 1
+    head, _, rest = result.stdout.partition("\n\nclass Block:")
+    assert (
+        head
+        == '''"""evictable-exact: the evictable list holds the idle keys, each once.
+
+Red while that is broken. Written by
+kvoffload replay-history users_module:Policy 'policy 1; insert-idle a; pin a' --pytest FILE
+"""
+
+from users_module import Policy
+
+a = b"a" + bytes(4)
+'''
+    )
+    assert rest.endswith("""
+
+def test_evictable_exact():
+    policy = Policy(1)
+    a_block = Block(0, ref_cnt=0)
+    policy.insert(a, a_block)
+    a_block.ref_cnt += 1
+    policy.mark_non_evictable(a)
+    # a is pinned, not idle
+    assert not list(policy.evictable_blocks)
+""")
+    assert result.stderr.endswith("\nthe test above is red, and will be green when the clause is kept\n")
+
+
+def test_where_no_clause_is_broken_the_answers_are_asserted(folder: Path) -> None:
+    history = "manager 1; store a; done a; load a; store b; release a; store b; events"
+    result = replayed("kvoffload:CPUOffloadingManager", history, "--pytest", "test_it.py")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith("\nthe test in test_it.py is green, and asserts what the calls have answered\n")
+    text = (folder / "test_it.py").read_text()
+    body = [line.strip() for line in text.splitlines() if line.strip().startswith("assert ")]
+    assert body == [
+        "assert answer(returned) == ([a], [0], [])",
+        "assert block_ids(returned) == [0]",
+        "assert returned is None",
+        "assert answer(returned) == ([b], [0], [a])",
+        "assert [list(event.keys) for event in returned] == [[a], [a]]",
+    ]
+    assert run_pytest(folder) == 0
+
+
+def test_a_call_that_does_not_return_makes_the_test_red_in_10_s(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvoffload.contract.time_limit.SECONDS", 0.1)
+    monkeypatch.setattr("kvoffload.contract.replaying.time_limit", partial(time_limit, 0.1))
+    result = replayed("users_module:Manager", "manager 1; lookup a", "--pytest", "-")
+    assert result.exit_code == 1
+    assert "\n    within(10, the_calls)" in result.stdout
+    text = result.stdout.replace("within(10, ", "within(0.1, ")
+    assert not passes(text)
+    (folder / "users_module.py").write_text(FIXED)
+    del sys.modules["users_module"]
+    assert passes(text)
+
+
+def test_a_file_that_cannot_be_written_is_exit_code_2_and_a_sentence(folder: Path) -> None:
+    result = replayed("users_module:Policy", HISTORY, "--pytest", "no_such_folder/test_it.py")
+    assert result.exit_code == 2
+    assert re.search("no_such_folder/test_it.py cannot be written: No such file or directory", result.stderr)
