@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Annotated
 
@@ -50,10 +51,31 @@ MaxTrackerSize = Annotated[
 ]
 
 
-def _arguments(store_threshold: int | None, max_tracker_size: int) -> dict[str, object]:
-    if store_threshold is None:
-        return {}
-    return {"store_threshold": store_threshold, "max_tracker_size": max_tracker_size}
+Arguments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--argument",
+        help="What else to make it with, as NAME=VALUE: cache_policy=arc; may be given several times.",
+        show_default=False,
+    ),
+]
+
+
+def _arguments(named: list[str] | None, store_threshold: int | None, max_tracker_size: int) -> dict[str, object]:
+    arguments = dict(map(_argument, named or ()))
+    if store_threshold is not None:
+        arguments |= {"store_threshold": store_threshold, "max_tracker_size": max_tracker_size}
+    return arguments
+
+
+def _argument(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not (equals and name.isidentifier()):
+        raise typer.BadParameter(f"{text!r} is no argument; write its name, = and its value: cache_policy=arc.")
+    try:
+        return name, ast.literal_eval(value)
+    except (SyntaxError, ValueError):  # no literal of Python: text that needs no quotes
+        return name, value
 
 
 @app.command()
@@ -73,6 +95,7 @@ def check(
         int | None,
         typer.Option(help="Hold it to this version of the contract.", show_default="the newest"),
     ] = None,
+    argument: Arguments = None,
     store_threshold: StoreThreshold = None,
     max_tracker_size: MaxTrackerSize = 3,
     budget: Annotated[
@@ -94,7 +117,7 @@ def check(
     from kvoffload.contract.search import BUDGET
 
     expected = dict(_known_failure(text) for text in expected_failure or ())
-    arguments = _arguments(store_threshold, max_tracker_size)
+    arguments = _arguments(argument, store_threshold, max_tracker_size)
     version = CONTRACT_VERSION if contract is None else contract
     code = run_check(target, order, capability or [], expected, version, arguments, budget or BUDGET, seed, json, junit)
     raise typer.Exit(code)
@@ -116,6 +139,7 @@ def replay_history(
     ],
     order: Order = None,
     capability: Capabilities = None,
+    argument: Arguments = None,
     store_threshold: StoreThreshold = None,
     max_tracker_size: MaxTrackerSize = 3,
     pytest: Annotated[
@@ -129,7 +153,7 @@ def replay_history(
     """
     from kvoffload.contract.replaying import run_replay_history
 
-    arguments = _arguments(store_threshold, max_tracker_size)
+    arguments = _arguments(argument, store_threshold, max_tracker_size)
     raise typer.Exit(run_replay_history(target, history, order, capability or [], arguments, pytest))
 
 

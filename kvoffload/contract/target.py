@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +18,9 @@ from kvoffload.contract.seen import seen_of_manager, seen_of_policy
 from kvoffload.contract.time_limit import time_limit
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
+
+GIVEN = ("enable_events", "store_threshold", "max_tracker_size")
+"""The arguments that a command gives by itself, or by an option of their own."""
 
 
 class TargetError(Exception):
@@ -71,7 +76,14 @@ class Target:
         options += [f"--capability {name}" for name in self.capabilities]
         if self.admission.threshold > 1:
             options.append(f"--store-threshold {self.admission.threshold} --max-tracker-size {self.admission.most}")
+        options += [f"--argument {name}={shlex.quote(value)}" for name, value in self._keywords() if name not in GIVEN]
         return "".join(f" {option}" for option in options)
+
+    def _keywords(self) -> list[tuple[str, str]]:
+        """The keyword arguments that it is made with, each as its name and what stands for it in Python."""
+        call = ast.parse(f"make(0{self.arguments})", mode="eval").body
+        keywords = call.keywords if isinstance(call, ast.Call) else []
+        return [(keyword.arg, _written(keyword.value)) for keyword in keywords if keyword.arg is not None]
 
     def sign(self, violation: ContractViolation) -> None:
         """Say in the violation whose it is, so that its report can be run."""
@@ -96,3 +108,10 @@ class Target:
         if self.subject == "policy":
             return PolicyLockstep(self.made, capacity, self.claims, self.order, watch)
         return ManagerLockstep(self.made, capacity, self.claims, self.order, watch, admission=self.admission)
+
+
+def _written(value: ast.expr) -> str:
+    """The value as an option holds it: a word needs no quotes."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value.isidentifier():
+        return value.value
+    return ast.unparse(value)

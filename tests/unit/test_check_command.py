@@ -23,6 +23,10 @@ value = 7
 
 def without_events(num_blocks):
     return CPUOffloadingManager(num_blocks)
+
+class RaisesOnTouch(CPUOffloadingManager):
+    def touch(self, keys, req_context=None):
+        raise KeyError("touched")
 """
 
 
@@ -128,3 +132,15 @@ def test_an_unknown_declaration_is_exit_code_2_and_lists_the_known_ones(options:
 def test_the_same_check_gives_the_same_text() -> None:
     first, second = (checked("kvoffload:LRUCachePolicy").stdout for _ in range(2))
     assert first == second
+
+
+def test_what_else_it_is_made_with_is_given_by_name_and_stands_in_the_replay_line(folder: Path) -> None:
+    result = checked("users_policies:RaisesOnTouch", "--argument", "cache_policy=arc", "--order", "arc")
+    assert result.exit_code == 1
+    replay = "replay-history users_policies:RaisesOnTouch --order arc --argument cache_policy=arc 'manager 0; touch'"
+    assert f"  replay    kvoffload {replay}\n" in result.stdout
+
+
+def test_an_argument_without_a_value_is_exit_code_2_and_a_sentence() -> None:
+    result = checked("kvoffload:CPUOffloadingManager", "--argument", "cache_policy")
+    assert result.exit_code == 2 and "is no argument; write its name" in result.output
