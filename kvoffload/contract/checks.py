@@ -14,6 +14,7 @@ from kvoffload.contract.orders import check_order
 from kvoffload.contract.probes import probe_memory, probe_scaling
 from kvoffload.contract.search import BUDGET, STEPS, hangs, search
 from kvoffload.contract.target import Target
+from kvoffload.contract.time_limit import time_limit
 from kvoffload.contract.verdict import Report
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
@@ -72,9 +73,10 @@ def check_policy(
     if report.failures:
         report.leave_out("probed once nothing else is broken", PROBED)
     elif not report.not_judged:
-        report.add(probe_memory(make, report.claims))
-        if "scales" in report.claims:
-            report.add(probe_scaling(make))
+        with time_limit():
+            report.add(probe_memory(target.made, report.claims, may_raise=bool(report.broken)))
+            if "scales" in report.claims:
+                report.add(probe_scaling(target.made))
     if raising:
         report.raise_if_not_kept()
     return report

@@ -208,7 +208,7 @@ class PolicyDriver(Driver):
     def get_all(self, keys: Iterable[OffloadKey]) -> list[tuple[OffloadKey, Outcome]]:
         """What ``get`` says of each key: many gets for the price of one watched call."""
         answers: list[tuple[OffloadKey, Outcome]] = []
-        get = self.calls.get
+        get, keys = self.calls.get, list(keys)
 
         def get_each() -> None:
             for key in keys:
@@ -220,7 +220,9 @@ class PolicyDriver(Driver):
         try:
             watched(get_each)
         except CallHangsError:
-            answers.append((next(iter(keys)), Outcome(raised=HangsError())))
+            answers.append((keys[len(answers)], Outcome(raised=HangsError())))
+        except SystemExit as exit:
+            answers.append((keys[len(answers)], Outcome(raised=ExitsError(exit.code))))
         return answers
 
     def _set(self, key: OffloadKey, block: BlockStatus, ref_cnt: int) -> int:

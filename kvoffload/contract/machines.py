@@ -6,11 +6,13 @@ They choose nothing by themselves and judge nothing: what is likely is the choos
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from kvoffload.contract.choices import Chooser, Pools
@@ -48,7 +50,22 @@ def run_machine(
         derandomize=not number,
     )
     made = machine(chooser, start)
-    run_state_machine_as_test(seed(number)(made) if number else made, settings=chosen)
+    with _no_constants():
+        run_state_machine_as_test(seed(number)(made) if number else made, settings=chosen)
+
+
+@contextmanager
+def _no_constants() -> Iterator[None]:
+    """Let Hypothesis draw no number that it has read in the modules imported so far: one seed gives one report."""
+    draw = getattr(HypothesisProvider, "_maybe_draw_constant", None)
+    if draw is None:
+        yield
+        return
+    HypothesisProvider._maybe_draw_constant = lambda *_, **__: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        HypothesisProvider._maybe_draw_constant = draw  # type: ignore[method-assign]
 
 
 def machine(chooser: type[Chooser], start: Callable[[int], Lockstep]) -> type[RuleBasedStateMachine]:

@@ -11,7 +11,7 @@ from kvoffload.contract.lockstep import ContractViolation, EndedQuietlyError
 from kvoffload.contract.manager_events import replay_events
 from kvoffload.contract.manager_evidence import POLICY, Shown, residency_of, statistic
 from kvoffload.contract.manager_state import residency
-from kvoffload.contract.outcome import Outcome
+from kvoffload.contract.outcome import MisbehaviourError, Outcome
 from kvoffload.contract.program import call_of
 from kvoffload.contract.report import counted, listed
 from kvoffload.types import OffloadKey
@@ -54,7 +54,7 @@ def _judge_without_fault(run: ManagerLockstep, call: ops.Operation) -> None:
 
 def _judge_books(run: ManagerLockstep, op: ops.PolicyFault, before: spec.Tier[OffloadKey], outcome: Outcome) -> None:
     view = run.view
-    if outcome.raised is None:
+    if outcome.raised is None or isinstance(outcome.raised, MisbehaviourError):
         actual = "no exception" if outcome.value is None else f"no exception, {shown(outcome)}"
         expected, why = f"the exception of policy.{op.method}()", "it reaches the caller of the manager"
         run.broken("fault-atomic", expected, actual, why, Evidence(raises=True))

@@ -208,8 +208,9 @@ class ManagerLockstep(Lockstep):
         self.compare(op.keys, blame_all("touch-pure"))
 
     def _judge_finish(self, op: ops.FinishRequest) -> None:
-        self.perform(op, never_raises=self.claimed_of("touch-pure", *self.unreadable))
-        self.compare((), blame_all("touch-pure"))
+        clause = self.claimed_of("touch-pure", *self.unreadable)
+        self.perform(op, never_raises=clause)
+        self.compare((), blame_all(clause))
 
     def _judge_reset(self, op: ops.ResetCache) -> None:
         state = self.state

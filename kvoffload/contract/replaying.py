@@ -52,8 +52,20 @@ def run_replay_history(
         return Verdict.COULD_NOT_BE_CHECKED
     with time_limit():
         violation = replay(lockstep, operations)
+    if not lockstep.num_calls:
+        plain(stderr=True).print(
+            "kvoffload replay-history: none of the history's calls can be made in the state that it stands in, or is "
+            "one that the target claims to take; there is nothing to judge."
+        )
+        return Verdict.COULD_NOT_BE_CHECKED
     if violation is not None:
         target.sign(violation)
+    elif lockstep.num_calls < len(operations):
+        left_out = len(operations) - lockstep.num_calls
+        plain(stderr=True).print(
+            f"kvoffload replay-history: {left_out} of the {len(operations)} calls were left out: they cannot be made "
+            "in that state, or the target does not claim to take them."
+        )
     code = Verdict.KEPT if violation is None else Verdict.BROKEN
     report = describe_run(lockstep, target.name, target.arguments) if violation is None else str(violation)
     if pytest is None:

@@ -13,7 +13,6 @@ from typing import Any
 from kvoffload.contract.adapters import SignatureError, as_policy, makes_unsized
 from kvoffload.contract.clauses import Subject
 from kvoffload.contract.target import Target, TargetError
-from kvoffload.policies.factory import CachePolicyFactory
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
 
@@ -51,7 +50,7 @@ def resolve(text: str, order: str | None = None, capabilities: Collection[str] =
 
     try:
         made = make_one(2)
-    except Exception as exception:
+    except (Exception, SystemExit) as exception:
         raise TargetError(
             f"{text} raised {type(exception).__name__} when it was called with ({', '.join(given)}), for two blocks: "
             f"{exception}. Name a class or a factory that takes a number of blocks and needs nothing else."
@@ -88,10 +87,10 @@ def _named_in_config(text: str) -> str:
         )
     if isinstance(module, str):
         return f"{module}:{name}"
-    try:
-        return ":".join(CachePolicyFactory.where(name))
-    except ValueError as error:
-        raise TargetError(str(error)) from error
+    raise TargetError(
+        f"the configuration names {name!r} and no cache_policy_module_path, so that it is vLLM's own. Name the module, "
+        "or the class as MODULE:CLASS; kvoffload's own are kvoffload:LRUCachePolicy, kvoffload:ARCCachePolicy, ..."
+    )
 
 
 def _imported(text: str) -> Callable[..., Any]:
@@ -102,7 +101,7 @@ def _imported(text: str) -> Callable[..., Any]:
         sys.path.insert(0, "")  # a console script does not look in the folder that it is run from
     try:
         found: Any = importlib.import_module(module_name)
-    except Exception as exception:
+    except (Exception, SystemExit) as exception:
         raise TargetError(
             f"{module_name} cannot be imported: {type(exception).__name__}: {exception}. "
             "Run the command from the folder it lies in, or install it."

@@ -71,14 +71,14 @@ def _is_shown(read: Callable[[], Any]) -> bool:
     """Whether there is something to read; that it cannot be read is for a clause to say."""
     try:
         return read() is not None
-    except Exception:
+    except (Exception, SystemExit):
         return True
 
 
 def _can_be_empty(make: Callable[[int], Any]) -> bool:
     try:
         make(0)
-    except Exception:
+    except (Exception, SystemExit):
         return False
     return True
 

@@ -61,7 +61,7 @@ def details(report: Report) -> Iterator[str]:
         ids = [id for id, it in report.not_judged.items() if it == reason]
         yield f"  not judged: {', '.join(ids) if len(ids) < 4 else f'{len(ids)} clauses'} ({reason})"
     if report.never and report.verdict is Verdict.INCONCLUSIVE:
-        yield f"  never came up: {', '.join(report.never)}; more histories may reach it (--budget)"
+        yield f"  never came up: {', '.join(report.never)}; try a larger budget, or disclaim what cannot come up"
     for id, reason in report.expected_failures.items():
         if id in report.broken:
             yield f"  broken, as expected: {id} ({reason})"

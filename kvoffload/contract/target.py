@@ -97,7 +97,7 @@ class Target:
         """
         try:
             return self.make(capacity)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise TargetError(
                 f"{self.name or 'the ' + self.subject} raised {type(error).__name__} when it was made for {capacity} "
                 f"blocks: {error}. A check makes it for 1 to 8 blocks, and for none if it can be."

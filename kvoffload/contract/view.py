@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kvoffload.contract.drivers import FaultInPolicyError
 from kvoffload.contract.lockstep import eviction_order, shown_evictable
-from kvoffload.stats import OffloadingStats
+from kvoffload.stats import OffloadingCounters, OffloadingStats
 from kvoffload.types import OffloadKey
 
 GAUGES = ("num_blocks", "pending", "pinned", "idle", "free", "used", "used_write", "used_read")
@@ -42,7 +42,8 @@ class ManagerView:
     @property
     def policy(self) -> Any:
         """The manager's policy."""
-        return getattr(self.manager, "_policy", None)
+        policy = getattr(self.manager, "_policy", None)
+        return policy if callable(getattr(policy, "get", None)) and callable(getattr(policy, "evict", None)) else None
 
     def counts(self) -> dict[Literal["counter", "free"], Any]:
         """The evictable counter and the number of free blocks, as far as the manager shows them."""
@@ -59,7 +60,7 @@ class ManagerView:
         stats = self.manager.get_stats() if hasattr(self.manager, "get_stats") else None
         if not isinstance(stats, OffloadingStats):
             return {}
-        counters = {counter.name: getattr(stats.counters, counter.name) for counter in fields(stats.counters)}
+        counters = {counter.name: getattr(stats.counters, counter.name) for counter in fields(OffloadingCounters)}
         gauges = {name: getattr(stats, name) for name in GAUGES}
         return {**counters, "lookups": stats.counters.lookups, **gauges}
 
@@ -120,8 +121,12 @@ def _replaced(policy: Any, method: str, stand_in: Any) -> Iterator[None]:
     if stand_in is None or not hasattr(policy, "__dict__"):
         yield
         return
+    own = vars(policy).get(method)
     setattr(policy, method, stand_in)
     try:
         yield
     finally:
-        delattr(policy, method)
+        if own is None:
+            delattr(policy, method)
+        else:
+            setattr(policy, method, own)

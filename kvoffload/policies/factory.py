@@ -66,20 +66,6 @@ class CachePolicyFactory:
         return sorted({*cls._registry, *(point.name for point in _installed())})
 
     @classmethod
-    def where(cls, name: str) -> tuple[str, str]:
-        """The module and the class that a registered name stands for.
-
-        Raises:
-            ValueError: if nothing is registered under it; the message lists what is.
-        """
-        if name not in cls._registry:
-            raise ValueError(
-                f"cache_policy is {name!r}, which is not registered; known are {', '.join(sorted(cls._registry))}. "
-                "Name one of them, or its module as cache_policy_module_path."
-            )
-        return cls._registry[name]
-
-    @classmethod
     def get_cache_policy_cls(cls, name: str, module_path: str | None = None) -> Callable[[int], CachePolicy]:
         """What makes the policy of that name from a capacity in blocks.
 

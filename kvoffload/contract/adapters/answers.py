@@ -8,6 +8,7 @@ from typing import Any
 from kvoffload.contract.outcome import WrongTypeError
 from kvoffload.types import OffloadKey
 
+EVENTS = ("STORED", "REMOVED", "CLEARED")
 LOOKUPS = ("MISS", "HIT_PENDING", "HIT")
 BLOCK_IDS = ("block_ids", "chunk_ids")
 
@@ -59,7 +60,10 @@ def events_of(events: Any, ours: bool) -> tuple[tuple[str, tuple[OffloadKey, ...
 
 def _kind(event: Any) -> str:
     if hasattr(event, "kind"):
-        return str(getattr(event.kind, "name", event.kind))
+        kind = str(getattr(event.kind, "name", event.kind))
+        if kind not in EVENTS:
+            raise WrongTypeError(repr(event), f"an event whose kind is named {', '.join(EVENTS)}")
+        return kind
     if not isinstance(getattr(event, "removed", None), bool):
         raise WrongTypeError(repr(event), "an event with keys and a kind, or with keys and removed")
     return "REMOVED" if event.removed else "STORED"

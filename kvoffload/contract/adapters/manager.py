@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kvoffload.contract.adapters.answers import block_ids_of, events_of, lookup_of, stored_of
-from kvoffload.contract.adapters.signature import REQUEST, SignatureError, fit, takes, takes_keyword
+from kvoffload.contract.adapters.signature import REQUEST, SignatureError, fit, has_own_calls, takes, takes_keyword
 from kvoffload.contract.outcome import Stored, WrongTypeError
 from kvoffload.contract.requests import Request
 from kvoffload.types import OffloadKey
@@ -127,7 +127,7 @@ _SHAPES: dict[type, tuple[dict[str, tuple[str, ...]], frozenset[str], bool]] = {
 def _shapes_of(manager: Any) -> tuple[dict[str, tuple[str, ...]], frozenset[str], bool]:
     """How each method is called, which of them need the request, and whether completions take a transfer's id."""
     kind = type(manager)
-    if kind not in _SHAPES:
+    if kind not in _SHAPES or has_own_calls(manager, METHODS):
         shapes = {}
         for method, arguments in METHODS.items():
             if not callable(getattr(manager, method, None)):

@@ -12,7 +12,7 @@ from kvoffload.contract.adapters.lmcache import (
     MultiProcessPolicy,
     has_calls,
 )
-from kvoffload.contract.adapters.signature import REQUEST, SignatureError, fit, takes
+from kvoffload.contract.adapters.signature import REQUEST, SignatureError, fit, has_own_calls, takes
 from kvoffload.contract.adapters.style import Style
 from kvoffload.contract.requests import Request
 from kvoffload.policies.base import BlockStatus
@@ -99,7 +99,7 @@ _SHAPES: dict[type, tuple[dict[str, tuple[str, ...]], Style]] = {}
 def _shapes_of(policy: Any) -> tuple[dict[str, tuple[str, ...]], Style]:
     """How each method is called that may be told the request, and how a program writes the calls."""
     kind = type(policy)
-    if kind not in _SHAPES:
+    if kind not in _SHAPES or has_own_calls(policy, (*WITH_REQUEST, *REQUIRED)):
         for method in REQUIRED:
             if not callable(getattr(policy, method, None)):
                 raise SignatureError(f"{kind.__name__} has no {method}(), which every policy has.")

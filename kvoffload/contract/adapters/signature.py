@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 REQUEST = "req_context"
@@ -48,6 +48,11 @@ def takes(owner: Any, method: str, shape: Shape) -> bool:
         return _takes(inspect.signature(getattr(owner, method)), shape)
     except (TypeError, ValueError):
         return True
+
+
+def has_own_calls(it: Any, methods: Iterable[str]) -> bool:
+    """Whether an object may be called otherwise than others of its class: a proxy, or one with methods of its own."""
+    return hasattr(type(it), "__getattr__") or any(method in getattr(it, "__dict__", ()) for method in methods)
 
 
 def takes_keyword(bound: Callable[..., Any], name: str) -> bool:

@@ -8,7 +8,6 @@ from kvoffload import NO_REQUEST, ARCCachePolicy, BlockStatus, OffloadKey, ReqCo
 from tests.stateful.seeded.bug import seeded, seeded_in_manager
 
 
-@seeded_in_manager("store-refusal", "vllm-project/vllm#55461", order="arc")
 @seeded("evict-complete", "vllm-project/vllm#55461", order="arc")
 class LooksAtOneSideOnly(ARCCachePolicy):
     """Below its target ``t1`` is not looked at, even if ``t2`` has too few blocks to give."""
@@ -59,6 +58,11 @@ class TrimsEachGhostListAlone(ARCCachePolicy):
         for ghosts in (self.b1, self.b2):
             while len(ghosts) > self.cache_capacity:
                 ghosts.popitem(last=False)
+
+
+@seeded_in_manager("store-refusal", "vllm-project/vllm#55461", order=None)
+class StarvesBelowItsTarget(LooksAtOneSideOnly, AdaptsToTouchedGhosts, TrimsEachGhostListAlone):
+    """As it was released: touches of many ghosts raise the target, and below it ``t1`` is not looked at."""
 
 
 @seeded("memory-bounded", "vllm-project/vllm#27039", order=None)
