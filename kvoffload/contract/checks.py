@@ -51,7 +51,7 @@ def check_policy(
         expected_failures: ids of clauses that it is known to break, each with the reason. One that is kept all the same
             makes the verdict ``BROKEN``.
         contract: the contract version that it is held to; clauses that have come since are run, and shown as new.
-        budget: how many histories to try.
+        budget: how many histories to try, at least: more follow where something is found, or never came up.
         seed: another choice of histories; the same seed gives the same report.
         raising: raise unless the contract is kept.
         name: ``module:name`` of the policy's class, for programs that can be pasted; found out where ``make`` has one.
@@ -65,6 +65,7 @@ def check_policy(
     Raises:
         ValueError: if the order, a capability, a clause or the contract version is unknown.
         SignatureError: if the policy takes none of the arguments that policies are called with.
+        TargetError: if making one raises.
         ContractViolation: if it is ``raising`` and a clause is broken.
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """
@@ -109,7 +110,7 @@ def check_manager(
         expected_failures: ids of clauses that it is known to break, each with the reason. One that is kept all the same
             makes the verdict ``BROKEN``.
         contract: the contract version that it is held to; clauses that have come since are run, and shown as new.
-        budget: how many histories to try.
+        budget: how many histories to try, at least: more follow where something is found, or never came up.
         seed: another choice of histories; the same seed gives the same report.
         raising: raise unless the contract is kept.
         name: ``module:name`` of the manager's class, for programs that can be pasted; found out where ``make`` has one.
@@ -125,6 +126,7 @@ def check_manager(
     Raises:
         ValueError: if the order, a capability, a clause or the contract version is unknown.
         SignatureError: if the manager takes none of the arguments that managers are called with.
+        TargetError: if making one raises.
         ContractViolation: if it is ``raising`` and a clause is broken.
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """

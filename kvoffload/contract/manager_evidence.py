@@ -93,11 +93,6 @@ def store_allowed(keys: Collection[OffloadKey], need: int, candidates: Set[Offlo
     )
 
 
-def replays_to(ready: Collection[OffloadKey]) -> Evidence:
-    """All events so far, replayed, give these keys."""
-    return asserting(f"ready_after(events) == {braced(ready)}")
-
-
 def listed_in(what: str, keys: Collection[OffloadKey]) -> Evidence:
     """The call returned these keys, in this order."""
     return asserting(f"list(returned.{what}) == {some(keys)}")

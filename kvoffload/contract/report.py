@@ -50,7 +50,8 @@ def describe_run(run: Lockstep, target: str, arguments: str) -> str:
     history = tuple(run.history)
     writer = ProgramWriter(run.subject, run.style, Names.of(step.op for step in history))
     program = writer.write(made_with(run.capacity, arguments, run.style), target, history, len(history))
-    return "\n".join([f"no clause is broken by these {len(history)} calls:", "", *(f"  {line}" for line in program)])
+    calls = "this call" if len(history) == 1 else f"these {len(history)} calls"
+    return "\n".join([f"no clause is broken by {calls}:", "", *(f"  {line}" for line in program)])
 
 
 def _program(violation: ContractViolation, names: Names) -> list[str]:

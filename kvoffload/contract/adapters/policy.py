@@ -1,4 +1,4 @@
-"""A policy behind one set of calls: kvoffload's own, vLLM's from 0.19 to 0.33, LMCache's two families."""
+"""A policy behind one set of calls: kvoffload's own, vLLM's from 0.20 to 0.33, LMCache's two families."""
 
 from __future__ import annotations
 
