@@ -12,7 +12,7 @@ from typing import cast
 
 from benchmarks.common import BATCH, FullTier, WalkingLRU
 from kvoffload import CachePolicy, LRUCachePolicy
-from kvoffload.contract.cost import Cost, PolicyWitness, cost_of
+from kvoffload.contract.targets.cost import Cost, PolicyWitness, cost_of
 from kvoffload.policies.factory import CachePolicyFactory
 
 CLAIM = (

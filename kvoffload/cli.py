@@ -111,10 +111,10 @@ def check(
     Exit code 0: every clause is kept; 1: a clause is broken; 2: it could not be checked; 3: inconclusive, for some call
     or situation never came up.
     """
-    # Here, not above: it brings Hypothesis, for which nobody who replays a trace should wait.
+    # Here, not above: nobody who replays a trace should wait for it.
     from kvoffload.contract import CONTRACT_VERSION
     from kvoffload.contract.command import run_check
-    from kvoffload.contract.search import BUDGET
+    from kvoffload.contract.search.search import BUDGET
 
     expected = dict(_known_failure(text) for text in expected_failure or ())
     arguments = _arguments(argument, store_threshold, max_tracker_size)
@@ -160,7 +160,7 @@ def replay_history(
 @app.command()
 def clauses() -> None:
     """List every clause of the contract."""
-    from kvoffload.contract.explain import list_clauses
+    from kvoffload.contract.clauses.page import list_clauses
 
     typer.echo(list_clauses())
 
@@ -168,7 +168,7 @@ def clauses() -> None:
 @app.command()
 def explain(clause: Annotated[str, typer.Argument(help="The id of a clause, as a report shows it.")]) -> None:
     """Say what a clause is for, where it was broken in public, and what breaks it."""
-    from kvoffload.contract.explain import explain as explanation
+    from kvoffload.contract.clauses.page import explain as explanation
 
     try:
         typer.echo(explanation(clause))

@@ -1,12 +1,13 @@
 """The verification library: hand it a policy or a manager, and it says which clause of the contract is broken."""
 
+from kvoffload.contract.calls.operations import keys
 from kvoffload.contract.checks import check_manager, check_policy
-from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
+from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause
 from kvoffload.contract.decorators import Check, manager_contract, policy_contract
-from kvoffload.contract.lockstep import ContractViolation
-from kvoffload.contract.operations import keys
-from kvoffload.contract.requests import Request
-from kvoffload.contract.verdict import Report, Verdict
+from kvoffload.contract.lockstep.violation import ContractViolation
+from kvoffload.contract.reports.report import Report, Verdict
+from kvoffload.contract.targets.adapters import as_policy
+from kvoffload.contract.targets.requests import Request
 from kvoffload.policies.base import BlockStatus
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Report",
     "Request",
     "Verdict",
+    "as_policy",
     "check_manager",
     "check_policy",
     "keys",

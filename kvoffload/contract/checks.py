@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from kvoffload.contract.capabilities import capabilities_of, claims_of
-from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
-from kvoffload.contract.orders import check_order
-from kvoffload.contract.probes import probe_memory, probe_scaling
-from kvoffload.contract.search import BUDGET, STEPS, hangs, search
-from kvoffload.contract.target import Target
-from kvoffload.contract.time_limit import time_limit
-from kvoffload.contract.verdict import Report
+from kvoffload.contract.clauses.capabilities import capabilities_of, claims_of
+from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
+from kvoffload.contract.lockstep.orders import check_order
+from kvoffload.contract.reports.report import Report
+from kvoffload.contract.search.probes import probe_memory, probe_scaling
+from kvoffload.contract.search.search import BUDGET, hangs, search
+from kvoffload.contract.targets.target import Target
+from kvoffload.contract.targets.time_limit import time_limit
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
 
@@ -38,7 +38,6 @@ def check_policy(
     raising: bool = False,
     name: str = "",
     arguments: str = "",
-    steps: int = STEPS,
     on_history: Callable[[], None] = lambda: None,
 ) -> Report:
     """Check every clause of the policy contract.
@@ -56,7 +55,6 @@ def check_policy(
         raising: raise unless the contract is kept.
         name: ``module:name`` of the policy's class, for programs that can be pasted; found out where ``make`` has one.
         arguments: what ``make`` passes after the capacity, for the same programs.
-        steps: the most steps chosen in a history.
         on_history: called as each history begins: for a progress bar.
 
     Returns:
@@ -70,14 +68,14 @@ def check_policy(
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """
     target = Target("policy", make, order, name or name_of(make), arguments, capabilities=tuple(capabilities))
-    report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
+    report = _check(target, expected_failures or {}, contract, budget, seed, on_history)
     if report.failures:
         report.leave_out("probed once nothing else is broken", PROBED)
     elif not report.not_judged:
         with time_limit():
-            report.add(probe_memory(target.made, report.claims, may_raise=bool(report.broken)))
+            report.add(probe_memory(target, may_raise=bool(report.broken)))
             if "scales" in report.claims:
-                report.add(probe_scaling(target.made))
+                report.add(probe_scaling(target))
     if raising:
         report.raise_if_not_kept()
     return report
@@ -97,7 +95,6 @@ def check_manager(
     arguments: str = "",
     store_threshold: int = 0,
     max_tracker_size: int = 64_000,
-    steps: int = STEPS,
     on_history: Callable[[], None] = lambda: None,
 ) -> Report:
     """Check every clause of the manager contract.
@@ -117,7 +114,6 @@ def check_manager(
         arguments: what ``make`` passes after the number of blocks, for the same programs: ``", enable_events=True"``.
         store_threshold: the one that ``make`` gives it, in requests.
         max_tracker_size: the one that ``make`` gives it, in keys.
-        steps: the most steps chosen in a history.
         on_history: called as each history begins: for a progress bar.
 
     Returns:
@@ -132,7 +128,7 @@ def check_manager(
     """
     admission = Admission[OffloadKey](store_threshold, max_tracker_size)
     target = Target("manager", make, order, name or name_of(make), arguments, admission, tuple(capabilities))
-    report = _check(target, expected_failures or {}, contract, budget, seed, steps, on_history)
+    report = _check(target, expected_failures or {}, contract, budget, seed, on_history)
     if raising:
         report.raise_if_not_kept()
     return report
@@ -144,7 +140,6 @@ def _check(
     contract: int,
     budget: int,
     seed: int,
-    steps: int,
     on_history: Callable[[], None],
 ) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
@@ -154,8 +149,8 @@ def _check(
     report = start_report(target, expected_failures, contract, seed)
     again = 0
     while True:
-        found = search(target, frozenset(report.broken), budget, seed + again, steps, on_history=on_history)
-        report.count(found)
+        found = search(target, frozenset(report.broken), budget, seed + again, on_history=on_history)
+        report.count(found.watch, found.examples)
         if found.violation is not None:
             report.add(found.violation)
             if hangs(found.violation):

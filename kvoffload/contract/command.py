@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from kvoffload.contract.checks import check_manager, check_policy
-from kvoffload.contract.exports import as_json, as_junit
-from kvoffload.contract.resolve import resolve
-from kvoffload.contract.summary import details, table
-from kvoffload.contract.target import TargetError
-from kvoffload.contract.verdict import Report, Verdict
+from kvoffload.contract.reports.exports import as_json, as_junit
+from kvoffload.contract.reports.report import Report, Verdict, details, table
+from kvoffload.contract.targets.resolve import resolve
+from kvoffload.contract.targets.target import TargetError
 
 
 def plain(stderr: bool = False) -> Console:

@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from kvoffload.contract.adapters import SignatureError
 from kvoffload.contract.checks import check_manager, check_policy, declared_clauses
-from kvoffload.contract.clauses import CONTRACT_VERSION, Clause
-from kvoffload.contract.lockstep import ContractViolation
-from kvoffload.contract.search import BUDGET
-from kvoffload.contract.summary import details, headline
-from kvoffload.contract.target import TargetError
-from kvoffload.contract.verdict import Report, Verdict
+from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause
+from kvoffload.contract.lockstep.violation import ContractViolation
+from kvoffload.contract.reports.report import Report, Verdict, details, headline
+from kvoffload.contract.search.search import BUDGET
+from kvoffload.contract.targets.adapters import SignatureError
+from kvoffload.contract.targets.target import TargetError
 
 Test = TypeVar("Test", bound=Callable[..., object])
 Factory = Callable[[int], Any]

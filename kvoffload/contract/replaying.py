@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kvoffload.contract.calls.history import read_history
 from kvoffload.contract.command import plain
-from kvoffload.contract.history import read_history
-from kvoffload.contract.lockstep import Watch
-from kvoffload.contract.minimise import replay
-from kvoffload.contract.orders import check_order
-from kvoffload.contract.report import describe_run
-from kvoffload.contract.resolve import resolve
-from kvoffload.contract.standalone import case_of, case_of_violation, choose
-from kvoffload.contract.standalone_calls import Case
-from kvoffload.contract.target import TargetError
-from kvoffload.contract.time_limit import time_limit
-from kvoffload.contract.verdict import Verdict
+from kvoffload.contract.lockstep.base import Watch
+from kvoffload.contract.lockstep.orders import check_order
+from kvoffload.contract.lockstep.start import start
+from kvoffload.contract.reports.report import Verdict
+from kvoffload.contract.reports.standalone import case_of, case_of_violation, choose
+from kvoffload.contract.reports.standalone_calls import Case
+from kvoffload.contract.reports.violation import describe_run, describe_violation
+from kvoffload.contract.search.minimise import replay
+from kvoffload.contract.targets.resolve import resolve
+from kvoffload.contract.targets.target import TargetError
+from kvoffload.contract.targets.time_limit import time_limit
 
 
 def run_replay_history(
@@ -46,7 +47,7 @@ def run_replay_history(
         target = resolve(text, order, capabilities, **arguments)
         if target.subject != subject:
             raise TargetError(f"{text} is a {target.subject}; the history is one of a {subject}.")
-        lockstep = target.lockstep(capacity, Watch())
+        lockstep = start(target, capacity, Watch())
     except (TargetError, ValueError) as error:
         plain(stderr=True).print(f"kvoffload replay-history: {error}")
         return Verdict.COULD_NOT_BE_CHECKED
@@ -58,16 +59,14 @@ def run_replay_history(
             "one that the target claims to take; there is nothing to judge."
         )
         return Verdict.COULD_NOT_BE_CHECKED
-    if violation is not None:
-        target.sign(violation)
-    elif lockstep.num_calls < len(operations):
+    if violation is None and lockstep.num_calls < len(operations):
         left_out = len(operations) - lockstep.num_calls
         plain(stderr=True).print(
             f"kvoffload replay-history: {left_out} of the {len(operations)} calls were left out: they cannot be made "
             "in that state, or the target does not claim to take them."
         )
     code = Verdict.KEPT if violation is None else Verdict.BROKEN
-    report = describe_run(lockstep, target.name, target.arguments) if violation is None else str(violation)
+    report = describe_run(lockstep) if violation is None else describe_violation(violation)
     if pytest is None:
         plain().print(report)
         return code

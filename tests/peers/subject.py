@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kvoffload.contract import check_manager, check_policy
-from kvoffload.contract.exports import as_json
-from kvoffload.contract.verdict import Report
+from kvoffload.contract.reports.exports import as_json
+from kvoffload.contract.reports.report import Report
 from tests.peers.download import PeerUnavailableError
 from tests.peers.loader import load_lmcache, load_vllm
 from tests.peers.subjects import OLDER, SUBJECTS, UNPROMISED, Subject

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from kvoffload import CachePolicy, CPUOffloadingManager, LRUCachePolicy, OffloadKey, make_offload_key
-from kvoffload.contract.cost import Cost, PolicyWitness, cost_of
+from kvoffload.contract.targets.cost import Cost, PolicyWitness, cost_of
 
 SIZES = (1_000, 10_000, 100_000)
 BATCH = 64

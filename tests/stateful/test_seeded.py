@@ -7,9 +7,10 @@ import pytest
 from hypothesis import settings
 
 from kvoffload import CPUOffloadingManager
-from kvoffload.contract.clauses import CLAUSES, Subject
-from kvoffload.contract.search import search
-from kvoffload.contract.target import Target
+from kvoffload.contract.clauses.clause_list import CLAUSES, Subject
+from kvoffload.contract.reports.violation import describe_violation
+from kvoffload.contract.search.search import search
+from kvoffload.contract.targets.target import Target
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.parallel import SideBySide
 from tests.stateful.seeded import BUGS, CORRECT, SeededBug, Unusual, hunt
@@ -36,9 +37,9 @@ def look(name: str) -> tuple[str | None, str | None]:
     if ours is not None:
         return ours, None
     if isinstance(it, SeededBug):
-        return None, hunt(it, 4 * settings().max_examples).clause
+        return None, hunt(it, 3 * settings().max_examples).clause
     violation = search(it.target, budget=120).violation
-    return None, None if violation is None else str(violation)
+    return None, None if violation is None else describe_violation(violation)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kvoffload.contract.lockstep import Watch
-from kvoffload.contract.minimise import replay
+from kvoffload.contract.lockstep.base import Watch
+from kvoffload.contract.lockstep.start import start
+from kvoffload.contract.search.minimise import replay
 from tests.stateful.seeded import BUGS
 from tests.stateful.seeded.triggers import TRIGGERS
 
@@ -13,5 +14,5 @@ BUGS_BY_NAME = {bug.name: bug for bug in BUGS}
 @pytest.mark.parametrize("name", TRIGGERS)
 def test_trigger_breaks_the_clause_that_names_the_bug(name: str) -> None:
     bug, (capacity, history) = BUGS_BY_NAME[name], TRIGGERS[name]
-    violation = replay(bug.target.lockstep(capacity, Watch()), history)
+    violation = replay(start(bug.target, capacity, Watch()), history)
     assert violation is not None and violation.clause.id == bug.clause

@@ -13,8 +13,8 @@ from typing import Any
 
 from kvoffload import OffloadKey
 from kvoffload.contract import BlockStatus
-from kvoffload.contract.search import search
-from kvoffload.contract.target import Target
+from kvoffload.contract.search.search import search
+from kvoffload.contract.targets.target import Target
 
 Victims = list[tuple[OffloadKey, Any]]
 

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from kvoffload.cli import app
 from kvoffload.contract import BlockStatus, check_policy, keys
-from kvoffload.contract.adapters import FittedPolicy, as_policy, makes_unsized
-from kvoffload.contract.requests import Request
-from kvoffload.contract.target import Target
+from kvoffload.contract.targets.adapters import FittedPolicy, as_policy, makes_unsized
+from kvoffload.contract.targets.requests import Request
+from kvoffload.contract.targets.target import Target
 from tests.unit.fakes import Action, InProcess, MultiProcess, Policy020, first_broken
 
 a, b, c = keys("abc")
@@ -138,6 +138,6 @@ def test_the_program_of_a_violation_makes_the_policy_out_of_the_class_and_runs()
     result = CliRunner().invoke(app, ["check", "tests.unit.test_adapters_lmcache:TakesAny", "--budget", "4"])
     assert result.exit_code == 1
     program = result.stdout.split("\n\n")[1]
-    assert "  from kvoffload.contract.adapters import as_policy\n" in program
+    assert "  from kvoffload.contract import BlockStatus, as_policy, keys\n" in program
     assert "  policy = as_policy(TakesAny())\n" in program
     exec("\n".join(line[2:] for line in program.splitlines()), {})

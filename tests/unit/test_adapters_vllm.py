@@ -9,11 +9,11 @@ import pytest
 
 from kvoffload import OffloadKey
 from kvoffload.contract import BlockStatus, Verdict, check_manager, check_policy, keys
-from kvoffload.contract import operations as ops
-from kvoffload.contract.adapters import FittedManager, FittedPolicy
-from kvoffload.contract.drivers import PolicyDriver
-from kvoffload.contract.requests import Request
-from kvoffload.contract.target import Target
+from kvoffload.contract.calls import operations as ops
+from kvoffload.contract.targets.adapters import FittedManager, FittedPolicy
+from kvoffload.contract.targets.drivers import PolicyDriver
+from kvoffload.contract.targets.requests import Request
+from kvoffload.contract.targets.target import Target
 from tests.unit.fakes import (
     Manager020,
     Manager024,

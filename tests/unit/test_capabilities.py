@@ -9,8 +9,8 @@ import pytest
 
 from kvoffload import CPUOffloadingManager, LRUCachePolicy
 from kvoffload.contract import Verdict, check_policy
-from kvoffload.contract.capabilities import capabilities_of, claims_of
-from kvoffload.contract.target import Target
+from kvoffload.contract.clauses.capabilities import capabilities_of, claims_of
+from kvoffload.contract.targets.target import Target
 from tests.unit.fakes import (
     InProcess,
     Manager020,

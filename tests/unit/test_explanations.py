@@ -23,9 +23,9 @@ from kvoffload import (
     ReqContext,
 )
 from kvoffload.contract import CLAUSES, BlockStatus, Clause, keys
-from kvoffload.contract.capabilities import CAPABILITIES
-from kvoffload.contract.explain import WIDTH, contract_page, explain, list_clauses
-from kvoffload.contract.explanations import EXPLANATIONS
+from kvoffload.contract.clauses.capabilities import CAPABILITIES
+from kvoffload.contract.clauses.explanations import EXPLANATIONS
+from kvoffload.contract.clauses.page import WIDTH, contract_page, explain, list_clauses
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.seeded import BUGS
 
@@ -196,4 +196,6 @@ def test_the_page_in_the_repository_is_the_contract_s() -> None:
     if not PAGE.exists():
         pytest.skip(f"{PAGE} is not there: the tests run outside a checkout")
     same = PAGE.read_text() == contract_page()
-    assert same, "docs/contract.md is of another contract; run: python -m kvoffload.contract.explain > docs/contract.md"
+    assert same, (
+        "docs/contract.md is of another contract; run: python -m kvoffload.contract.clauses.page > docs/contract.md"
+    )

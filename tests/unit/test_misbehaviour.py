@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kvoffload import CPUOffloadingManager, LRUCachePolicy
-from kvoffload.contract import search as search_module
-from kvoffload.contract.lockstep import ContractViolation
-from kvoffload.contract.search import search
-from kvoffload.contract.target import Target
-from kvoffload.contract.time_limit import time_limit
+from kvoffload.contract.lockstep.violation import ContractViolation
+from kvoffload.contract.reports.violation import describe_violation
+from kvoffload.contract.search.search import search
+from kvoffload.contract.targets.target import Target
+from kvoffload.contract.targets.time_limit import time_limit
 from tests.unit.fakes import Policy020
 
 
@@ -34,6 +34,7 @@ def violation_of_manager(**members: Any) -> ContractViolation:
 def violation_of(target: Target) -> ContractViolation:
     violation = search(target, budget=40).violation
     assert violation is not None
+    violation.text = describe_violation(violation)
     return violation
 
 
@@ -134,8 +135,8 @@ def test_what_ends_the_process_is_told_and_does_not_end_it() -> None:
 def _short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search and the look before it wait for 50 ms, where they wait for seconds else."""
     short = lambda *_: time_limit(0.05)  # noqa: E731
-    monkeypatch.setattr(search_module, "time_limit", short)
-    monkeypatch.setattr("kvoffload.contract.target.time_limit", short, raising=False)
+    monkeypatch.setattr("kvoffload.contract.search.search.time_limit", short)
+    monkeypatch.setattr("kvoffload.contract.targets.target.time_limit", short, raising=False)
 
 
 @pytest.mark.usefixtures("_short_limits")

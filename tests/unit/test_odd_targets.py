@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kvoffload import BlockStatus, CPUOffloadingManager, LRUCachePolicy, OffloadKey
 from kvoffload.cli import app
 from kvoffload.contract import Verdict, check_manager, check_policy
-from kvoffload.contract.target import TargetError
+from kvoffload.contract.targets.target import TargetError
 
 
 class Proxy:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kvoffload.contract import CLAUSES, CONTRACT_VERSION, Clause
-from kvoffload.contract.search import BUDGET
+from kvoffload.contract.search.search import BUDGET
 from kvoffload.policies.factory import CachePolicyFactory
 
 ROOT = Path(__file__).parents[2]

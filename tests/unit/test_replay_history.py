@@ -102,7 +102,7 @@ evictable-exact: the evictable list holds the idle keys, each once
 
 def test_a_call_that_hangs_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     from kvoffload.contract import replaying
-    from kvoffload.contract.time_limit import time_limit
+    from kvoffload.contract.targets.time_limit import time_limit
 
     monkeypatch.setattr(replaying, "time_limit", lambda: time_limit(0.05))
     result = replayed("users_replayed:Hangs", "policy 1; insert a; remove a")

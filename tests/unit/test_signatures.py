@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kvoffload import CPUOffloadingManager, LRUCachePolicy
 from kvoffload.cli import app
 from kvoffload.contract import check_manager, check_policy
-from kvoffload.contract.adapters import FittedManager, FittedPolicy, SignatureError
+from kvoffload.contract.targets.adapters import FittedManager, FittedPolicy, SignatureError
 from tests.unit.fakes import Manager024, Policy024
 
 ADVICE = "Give it one of these signatures, or check a factory that wraps it."

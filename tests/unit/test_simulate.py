@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from kvoffload import CPUOffloadingManager, LoadStoreSpec, LookupResult, OffloadKey, PrepareStoreOutput, ReqContext
-from kvoffload.contract.verified import VerifiedManager
 from kvoffload.replay import run
 from kvoffload.replay.results import CallTimes, ReplayResult
 from kvoffload.replay.run import BrokenManagerError, replay
 from kvoffload.replay.simulate import Simulation, block_key
 from kvoffload.replay.synthetic import SyntheticConversations
 from kvoffload.replay.traces import TraceFile
+from kvoffload.replay.verified import VerifiedManager
 from kvoffload.types import NO_REQUEST, make_offload_key
 
 TRACES = Path(__file__).parents[2].parent / "shared" / "traces"

@@ -17,13 +17,15 @@ from typer.testing import CliRunner, Result
 from kvoffload import CPUOffloadingManager
 from kvoffload.admission import AdmissionTracker
 from kvoffload.cli import app
-from kvoffload.contract.adapters import makes_unsized
-from kvoffload.contract.history import read_history
-from kvoffload.contract.lockstep import ContractViolation, Watch
-from kvoffload.contract.minimise import replay, smaller_histories
-from kvoffload.contract.search import search
-from kvoffload.contract.standalone import case_of_violation, choose, passes
-from kvoffload.contract.time_limit import time_limit
+from kvoffload.contract.calls.history import read_history
+from kvoffload.contract.lockstep.base import Watch
+from kvoffload.contract.lockstep.start import start
+from kvoffload.contract.lockstep.violation import ContractViolation
+from kvoffload.contract.reports.standalone import case_of_violation, choose, passes
+from kvoffload.contract.search.minimise import replay, smaller_histories
+from kvoffload.contract.search.search import search
+from kvoffload.contract.targets.adapters import makes_unsized
+from kvoffload.contract.targets.time_limit import time_limit
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.seeded import BUGS, SeededBug
 from tests.stateful.seeded.bug import PROBED
@@ -117,7 +119,7 @@ def test_the_history_in_a_report_shows_the_bug_again(bug: SeededBug) -> None:
         pytest.skip("chance decides")
     violation = violation_of(bug.name)
     _, capacity, operations = read_history(violation.history_text)
-    again = replay(bug.target.lockstep(capacity, Watch()), operations)
+    again = replay(start(bug.target, capacity, Watch()), operations)
     assert again is not None and again.clause == violation.clause
 
 
@@ -130,7 +132,7 @@ def test_no_single_change_of_a_minimised_history_keeps_the_violation(bug: Seeded
     kept = [
         (capacity, history)
         for capacity, history in smaller_histories(violation.capacity, operations, bug.target.smallest)
-        if (found := replay(bug.target.lockstep(capacity, Watch()), history)) and found.clause == violation.clause
+        if (found := replay(start(bug.target, capacity, Watch()), history)) and found.clause == violation.clause
     ]
     assert kept == []
 
@@ -234,7 +236,7 @@ def test_where_no_clause_is_broken_the_answers_are_asserted(folder: Path) -> Non
 
 
 def test_a_call_that_does_not_return_makes_the_test_red_in_10_s(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvoffload.contract.time_limit.SECONDS", 0.1)
+    monkeypatch.setattr("kvoffload.contract.targets.time_limit.SECONDS", 0.1)
     monkeypatch.setattr("kvoffload.contract.replaying.time_limit", partial(time_limit, 0.1))
     result = replayed("users_module:Manager", "manager 1; lookup a", "--pytest", "-")
     assert result.exit_code == 1

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from kvoffload.cli import app
-from kvoffload.contract.resolve import resolve
-from kvoffload.contract.target import TargetError
+from kvoffload.contract.targets.resolve import resolve
+from kvoffload.contract.targets.target import TargetError
 
 MINE = "from kvoffload import LRUCachePolicy\n\nclass Mine(LRUCachePolicy):\n    pass\n"
 HERE = '"eviction_policy": "Mine", "cache_policy_module_path": "users_configured"'

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kvoffload.contract.time_limit import CallHangsError, time_limit, watched
+from kvoffload.contract.targets.time_limit import CallHangsError, time_limit, watched
 
 SHORT = 0.05
 

@@ -1,8 +1,7 @@
 """Prints a table of all seeded bugs: the clause that catches each, after how many histories, in how many seconds.
 
-The seconds are those of a hunt with its minimising. With --layers the table says as well what the machine would have
-needed alone; what the walks need alone is seen without it, since they come first. With --alone it looks for clauses
-that a bug breaks besides its own, in 30 walks for each seed. A bug whose calls hang is hunted with a few of the seeds.
+The seconds are those of a hunt with its minimising. With --alone it looks for clauses that a bug breaks besides its
+own, in 30 walks for each seed. A bug whose calls hang is hunted with a few of the seeds.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from statistics import median
 from typing import NamedTuple
 
 from kvoffload.contract import Verdict
-from kvoffload.contract.clauses import Subject
-from kvoffload.contract.search import BUDGET, SHARE_OF_WALKS
+from kvoffload.contract.clauses.clause_list import Subject
 from tests.stateful.parallel import SideBySide
 from tests.stateful.seeded import BUGS, CORRECT, Hunt, SeededBug, hunt
-from tests.stateful.seeded.bug import MACHINE, PROBED, breaks_besides
+from tests.stateful.seeded.bug import PROBED, breaks_besides
 
-NUM_WALKS = round(BUDGET * SHARE_OF_WALKS)
 SEEDS_FOR_HANGING = 3
 BUGS_BY_NAME = {bug.name: bug for bug in BUGS}
 UNUSUAL_BY_NAME = {unusual.name: unusual for unusual in CORRECT}
@@ -33,7 +30,6 @@ class Job(NamedTuple):
 
     name: str
     seeds: int
-    layers: bool = False
     alone: bool = False
 
 
@@ -42,12 +38,10 @@ class Row(NamedTuple):
 
     Attributes:
         hunts: one for each seed.
-        by_machine: the same with Hypothesis alone; empty if that was not asked for.
         besides: other clauses that the bug breaks.
     """
 
     hunts: tuple[Hunt, ...]
-    by_machine: tuple[Hunt, ...] = ()
     besides: tuple[str, ...] = ()
 
 
@@ -59,15 +53,12 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--seeds", type=int, default=20, help="how often each is hunted, each time with another seed")
-    parser.add_argument("--layers", action="store_true", help="hunt with Hypothesis alone as well: twice the time")
-    parser.add_argument(
-        "--alone", action="store_true", help="look for other broken clauses as well: three times the time"
-    )
+    parser.add_argument("--alone", action="store_true", help="look for other broken clauses as well: twice the time")
     parser.add_argument("names", nargs="*", help="only bugs of these names or clauses")
     options = parser.parse_args()
     wanted = [bug for bug in BUGS if not options.names or {bug.name, bug.clause} & set(options.names)]
     kept = [it for it in CORRECT if not options.names or it.name in options.names]
-    jobs = [Job(bug.name, options.seeds, options.layers, options.alone) for bug in wanted]
+    jobs = [Job(bug.name, options.seeds, options.alone) for bug in wanted]
     checks = [Job(unusual.name, options.seeds) for unusual in kept]
     rows = SideBySide(look, jobs + checks)
     try:
@@ -86,10 +77,8 @@ def look(job: Job) -> Row:
     most = 1 if bug.clause in PROBED else SEEDS_FOR_HANGING if bug.hangs else job.seeds
     seeds = range(min(job.seeds, most))
     hunts = tuple(hunt(bug, number=number) for number in seeds)
-    has_layers = job.layers and bug.clause not in PROBED
-    by_machine = tuple(hunt(bug, number=number, layers=MACHINE) for number in seeds) if has_layers else ()
     besides = {breaks_besides(bug, number) for number in seeds} if job.alone else set()
-    return Row(hunts, by_machine, tuple(sorted(id for id in besides if id is not None)))
+    return Row(hunts, tuple(sorted(id for id in besides if id is not None)))
 
 
 def _look_at_correct(name: str, seed: int) -> Hunt:
@@ -100,10 +89,7 @@ def _look_at_correct(name: str, seed: int) -> Hunt:
 
 
 def _print_bugs(bugs: Sequence[SeededBug], jobs: Sequence[Job], rows: SideBySide[Job, Row]) -> int:
-    print(
-        f"{'bug':{WIDTH}}  {'clause':21}  {'histories':>9}  {'worst':>5}  {'seconds':>7}  {'worst':>6}  "
-        f"{'walks alone':>11}  {'machine alone':>14}  source"
-    )
+    print(f"{'bug':{WIDTH}}  {'clause':21}  {'histories':>9}  {'worst':>5}  {'seconds':>7}  {'worst':>6}  source")
     wrong = dict.fromkeys(SUBJECTS, 0)
     for bug, job in zip(bugs, jobs, strict=True):
         wrong[bug.subject] += not _print_bug(bug, rows[job])
@@ -118,28 +104,14 @@ def _print_bug(bug: SeededBug, row: Row) -> bool:
     histories, seconds = [it.examples for it in row.hunts], [it.seconds for it in row.hunts]
     wrong = sorted({it.clause or "nothing" for it in row.hunts} - bug.clauses)
     wrong += [f"{id} besides" for id in row.besides]
-    of_layers = ("probe", "") if bug.clause in PROBED else (_by_walks(bug, row.hunts), _alone(bug, row.by_machine))
     print(
         f"{bug.name:{WIDTH}}  {bug.clause:21}  {median(histories):9.0f}  {max(histories):5}  {median(seconds):7.2f}  "
-        f"{max(seconds):6.2f}  {of_layers[0]:>11}  {of_layers[1]:>14}  {bug.source}"
+        f"{max(seconds):6.2f}  {bug.source}"
         + (f"  (also {', '.join(bug.also)})" if bug.also else "")
         + (f"  BUT FOUND {', '.join(wrong)}" if wrong else ""),
         flush=True,
     )
     return not wrong
-
-
-def _by_walks(bug: SeededBug, hunts: Sequence[Hunt]) -> str:
-    """What the walks need alone: as much as both, or they miss it, since the machine only gets what they leave."""
-    return _alone(bug, [hunt if hunt.examples <= NUM_WALKS else Hunt(None, NUM_WALKS, 0.0) for hunt in hunts])
-
-
-def _alone(bug: SeededBug, hunts: Sequence[Hunt]) -> str:
-    """How many histories one layer needs, or in how many of its hunts it misses the bug."""
-    missed = sum(hunt.clause not in bug.clauses for hunt in hunts)
-    if missed:
-        return f"{missed}/{len(hunts)} missed"
-    return f"{median(hunt.examples for hunt in hunts):.0f}" if hunts else ""
 
 
 def _print_correct(jobs: Sequence[Job], rows: SideBySide[Job, Row]) -> int:

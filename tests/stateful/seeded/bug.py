@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -12,23 +12,19 @@ from typing import Any, NamedTuple, TypeVar
 from kvoffload import BlockStatus, CachePolicy, CPUOffloadingManager, LRUCachePolicy, OffloadKey
 from kvoffload.admission import AdmissionTracker
 from kvoffload.contract import check_policy
-from kvoffload.contract.clauses import Subject
-from kvoffload.contract.manager_lockstep import EVERY_KEY
-from kvoffload.contract.search import BUDGET, HASTY, Layer, search
-from kvoffload.contract.target import Target
-from kvoffload.contract.time_limit import time_limit
+from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.search.search import BUDGET, HASTY, search
+from kvoffload.contract.targets.target import EVERY_KEY, Target
+from kvoffload.contract.targets.time_limit import time_limit
 from kvoffload_spec.admission import Admission
 
 PROBED = ("memory-bounded", "evict-scales")
 """The clauses that a probe judges, and no history."""
 
-WALKS: tuple[Layer, ...] = ("walks",)
-MACHINE: tuple[Layer, ...] = ("machine",)
+BUDGET_BESIDES = 30
+"""The histories among which a bug must break no other clause, for each seed."""
 
-BUDGET_BESIDES = 40
-"""The histories among which a bug must break no other clause, for each seed: 30 walks, and none of Hypothesis'."""
-
-BUDGET_BESIDES_HANGING = 8
+BUDGET_BESIDES_HANGING = 6
 """The same for a bug that hangs, where each history takes as long as a call may take."""
 
 T = TypeVar("T", bound=type)
@@ -148,9 +144,7 @@ class Hunt(NamedTuple):
     seconds: float
 
 
-def hunt(
-    bug: SeededBug, budget: int = BUDGET, number: int = 0, layers: Collection[Layer] = ("walks", "machine")
-) -> Hunt:
+def hunt(bug: SeededBug, budget: int = BUDGET, number: int = 0) -> Hunt:
     """Look for the bug without knowing it."""
     began = time.perf_counter()
     if bug.clause in PROBED:
@@ -158,7 +152,7 @@ def hunt(
         report = check_policy(bug.make, order=bug.order, capabilities=("scales",), budget=40, seed=number)
         return Hunt(next(iter(report.broken), None), 1, time.perf_counter() - began)
     with _patience(bug):
-        found = search(bug.target, budget=budget, number=number, layers=layers)
+        found = search(bug.target, budget=budget, number=number)
     broken = None if found.violation is None else found.violation.clause.id
     return Hunt(broken, found.examples, time.perf_counter() - began)
 
@@ -167,11 +161,11 @@ def breaks_besides(bug: SeededBug, number: int = 0) -> str | None:
     """Another clause that the bug breaks, if a look at fewer histories than a hunt has shows one."""
     if bug.clause in PROBED:
         # Its own clause is broken in no history, so that none ends early.
-        found = search(bug.target, budget=BUDGET_BESIDES, number=number, layers=WALKS)
+        found = search(bug.target, budget=BUDGET_BESIDES, number=number)
     else:
         budget = BUDGET_BESIDES_HANGING if bug.hangs else BUDGET_BESIDES
         with _patience(bug):
-            found = search(bug.target, bug.clauses, budget, number, layers=WALKS)
+            found = search(bug.target, bug.clauses, budget, number)
     return None if found.violation is None else found.violation.clause.id
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvoffload import OffloadKey
-from kvoffload.contract.operations import (
+from kvoffload.contract.calls.operations import (
     Clear,
     CompleteStore,
     Evict,

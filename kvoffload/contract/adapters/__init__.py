@@ -1,7 +1,0 @@
-"""Implementations of other families behind the calls that a lockstep makes: structural, importing none of them."""
-
-from kvoffload.contract.adapters.manager import FittedManager
-from kvoffload.contract.adapters.policy import FittedPolicy, as_policy, makes_unsized
-from kvoffload.contract.adapters.signature import SignatureError
-
-__all__ = ["FittedManager", "FittedPolicy", "SignatureError", "as_policy", "makes_unsized"]

@@ -1,0 +1,55 @@
+"""Which clause a difference between a manager and the model breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kvoffload.contract.calls.evidence import Evidence
+from kvoffload.types import OffloadKey
+
+Aspect = Literal["residency", "pins", "slot", "ids", "free", "counter", "list", "stats"]
+
+ASPECTS: Mapping[Aspect, str] = {
+    "residency": "lookup-truth",
+    "pins": "load-pinned",
+    "slot": "slots-stable",
+    "ids": "slots-conserved",
+    "free": "slots-conserved",
+    "counter": "counter-exact",
+    "list": "list-exact",
+    "stats": "stats-exact",
+}
+"""The clause that a difference breaks, where the call has none of its own for it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that a manager shows and the model does not say.
+
+    Attributes:
+        aspect: what kind of thing it is.
+        expected: what the model says.
+        actual: what the manager shows.
+        why: one line that connects the two.
+        evidence: what shows it in a test of its own.
+        key: the key concerned, if it is about one.
+    """
+
+    aspect: Aspect
+    expected: str
+    actual: str
+    why: str
+    evidence: Evidence
+    key: OffloadKey | None = None
+
+
+def blame_all(id: str) -> dict[Aspect, str]:
+    """Whatever differs breaks this clause: the call was to change nothing. Statistics count even such calls."""
+    return {**dict.fromkeys(ASPECTS, id), "stats": ASPECTS["stats"]}
+
+
+def blame_keys(id: str) -> dict[Aspect, str]:
+    """What a key is breaks this clause; where it is, and what the manager counts, breaks the clause for that."""
+    return dict.fromkeys(("residency", "pins"), id)

@@ -1,0 +1,134 @@
+"""How a load is judged: what it pins, and what its completion lets go of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kvoffload.contract.calls import operations as ops
+from kvoffload.contract.calls.evidence import Evidence, asserting
+from kvoffload.contract.calls.outcome import MisbehaviourError, Outcome
+from kvoffload.contract.calls.text import shown
+from kvoffload.contract.lockstep.difference import Difference, blame_all, blame_keys
+from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, OffloadingError, UnbalancedReleaseError
+from kvoffload.types import OffloadKey
+from kvoffload_spec import tier as spec
+from kvoffload_spec import transfer
+
+if TYPE_CHECKING:
+    from kvoffload.contract.lockstep.manager.run import ManagerLockstep
+
+
+def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
+    """Every key has to be ready, and is pinned once; else the call raises and pins nothing."""
+    state = run.state
+    unready = [key for key in op.keys if spec.lookup(state.tier, key) != "HIT"]
+    outcome = run.perform(op)
+    if unready:
+        missing = spec.lookup(state.tier, unready[0]) == "MISS"
+        run.saw(f"load of a {'missing' if missing else 'pending'} key")
+        error = BlockNotFoundError if missing else BlockNotReadyError
+        if not _raises(outcome, error, unready[0]):
+            why = f"{unready[0]!r} is {'not resident' if missing else 'still being written'}"
+            expected, evidence = (
+                f"raises {error.__name__} for {unready[0]!r}",
+                _has_to_raise(outcome, error, unready[0]),
+            )
+            run.broken("load-ready-only", expected, _came(outcome), why, evidence)
+        run.compare(op.keys, blame_all("load-ready-only"))
+        return
+    if outcome.raised is not None:
+        clause = run.claimed_of("load-ready-only", "lookup-truth")
+        run.broken(clause, "no exception", shown(outcome), "every key of the call is ready")
+    slots = tuple(state.slots.get(key) for key in op.keys)
+    if outcome.value != slots:
+        evidence = asserting(f"block_ids(returned) == [{', '.join(f'told_slot({key!r})' for key in op.keys)}]")
+        why = "block_ids[i] belongs to keys[i], as the store has told"
+        run.broken("slots-stable", f"blocks {list(slots)}", shown(outcome), why, evidence)
+    too_often = _moved_too_often(run, op)
+    if len(set(op.keys)) < len(op.keys):
+        run.saw("loaded a key named twice")
+    if not state.tier.pinned.keys().isdisjoint(op.keys):
+        run.saw("loaded a block twice at once")
+    state.tier = spec.prepare_load(state.tier, op.keys)
+    state.transfers = transfer.open_load(state.transfers, op.transfer, op.keys)
+    state.order = state.order and state.order.mark_non_evictable(*op.keys)
+    state.totals["blocks_loaded"] += len(set(op.keys))
+    run.compare(op.keys, {"residency": "load-pinned"}, too_often)
+
+
+def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
+    """Every key has to be held by the load, and is let go of once; else the call raises and lets go of nothing."""
+    state = run.state
+    holds = transfer.released(state.transfers, op.keys, op.transfer)
+    held = {key for _, key in holds}
+    unheld = [key for key in op.keys if key not in held]
+    outcome = run.perform(op)
+    if transfer.is_stale_load(state.transfers, op.transfer):
+        run.saw("stale completion of a load")
+        state.totals["stale_completions"] += 1
+        if outcome.raised is not None:
+            run.broken("stale-ignored", "no exception", shown(outcome), "that transfer is not outstanding")
+        run.compare(op.keys, blame_keys("stale-ignored"))
+        return
+    if unheld:
+        run.saw("release without a load")
+        if not _raises(outcome, UnbalancedReleaseError, unheld[0]):
+            expected = f"raises UnbalancedReleaseError for {unheld[0]!r}"
+            why = f"no such load of {unheld[0]!r} is in progress"
+            evidence = _has_to_raise(outcome, UnbalancedReleaseError, unheld[0])
+            run.broken("release-balanced", expected, _came(outcome), why, evidence)
+        run.compare(op.keys, blame_all("release-balanced"))
+        return
+    repeated = len(held) < len(op.keys)
+    if outcome.raised is not None:
+        broken = "load-once" if repeated else run.claimed_of("release-balanced", "load-once")
+        run.broken(broken, "no exception", shown(outcome), "each of these keys is being loaded")
+    if op.transfer is not None and len(held) < sum(reader == op.transfer for reader, _ in state.transfers.reads):
+        run.saw("completed a load in part")
+    too_often = _moved_too_often(run, op)
+    state.tier = spec.complete_load(state.tier, op.keys)
+    state.transfers = transfer.close_load(state.transfers, holds)
+    # Last key first, so that the head of the prefix is the last to be evicted.
+    idle = [key for key in reversed(tuple(dict.fromkeys(op.keys))) if key in state.tier.idle]
+    state.order = state.order and state.order.mark_evictable(*idle)
+    run.compare(op.keys, {"residency": "load-pinned"}, too_often)
+
+
+def _moved_too_often(
+    run: ManagerLockstep, op: ops.PrepareLoad | ops.CompleteLoad
+) -> Callable[[Difference], str | None]:
+    """Blames a key that is named twice, and whose count has moved by more than one since now, on ``load-once``."""
+    before = run.state.tier.pinned
+
+    def too_often(difference: Difference) -> str | None:
+        key = difference.key
+        if difference.aspect != "pins" or key is None or op.keys.count(key) < 2:
+            return None
+        ref_cnt, _ = run.view.block(key)
+        return None if ref_cnt is None or abs(ref_cnt - before.get(key, 0)) < 2 else "load-once"
+
+    return too_often
+
+
+def _came(outcome: Outcome) -> str:
+    """What came where an exception was to come."""
+    if outcome.raised is not None:
+        return shown(outcome)
+    return "no exception" if outcome.value is None else f"no exception, {shown(outcome)}"
+
+
+def _has_to_raise(outcome: Outcome, error: type[OffloadingError], key: OffloadKey) -> Evidence:
+    """It raises, whatever it is; one that raises our own errors raises the right one, for the right key."""
+    if not isinstance(outcome.raised, OffloadingError):
+        return Evidence(raises=True)
+    return Evidence((f'type(raised.value).__name__ == "{error.__name__}"', f"raised.value.key == {key!r}"), raises=True)
+
+
+def _raises(outcome: Outcome, error: type[OffloadingError], key: OffloadKey) -> bool:
+    """Whether the call raised; one that raises our own errors raises the right one, for the right key."""
+    if isinstance(outcome.raised, MisbehaviourError):
+        return False
+    if isinstance(outcome.raised, OffloadingError):
+        return type(outcome.raised) is error and getattr(outcome.raised, "key", None) == key
+    return outcome.raised is not None

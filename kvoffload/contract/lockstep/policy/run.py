@@ -1,0 +1,327 @@
+"""A policy and the specification in lockstep, under a manager that keeps the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any
+
+from kvoffload.contract.calls import operations as ops
+from kvoffload.contract.calls.evidence import DOES_NOT_RAISE, Evidence, asserting, holds_list, some
+from kvoffload.contract.calls.outcome import Outcome, Step
+from kvoffload.contract.calls.style import NOWHERE, Origin
+from kvoffload.contract.calls.text import block_of, listed, shown, shown_victims, victims_of
+from kvoffload.contract.lockstep.base import Lockstep, Watch
+from kvoffload.contract.lockstep.orders import start_order
+from kvoffload.contract.lockstep.policy.evictions import REPEATS, judge_evict
+from kvoffload.contract.targets.drivers import PolicyDriver
+from kvoffload.contract.targets.view import eviction_order, shown_evictable
+from kvoffload.policies.base import BlockStatus
+from kvoffload.types import OffloadKey
+from kvoffload_spec import policy as spec
+
+MARKS = ("mark_evictable", "mark_non_evictable")
+"""The hooks that tell a policy that a block has become idle, or is so no more; it need not have them."""
+
+
+class PolicyLockstep(Lockstep):
+    """Judges every call on a policy by what ``kvoffload_spec.policy`` allows, and by its order if it declares one.
+
+    Args:
+        make: makes the policy for a capacity.
+        capacity: in blocks.
+        claims: ids of the capabilities that it claims.
+        order: the order it declares, or ``None``.
+        watch: what the run looks for.
+        origin: where the policy comes from.
+    """
+
+    subject = "policy"
+    unreadable = ("get-agrees", "evict-forgets")
+
+    def __init__(
+        self,
+        make: Callable[[int], Any],
+        capacity: int,
+        claims: frozenset[str],
+        order: str | None = None,
+        watch: Watch | None = None,
+        origin: Origin = NOWHERE,
+    ) -> None:
+        super().__init__(capacity, claims, watch, origin=origin)
+        self._make = make
+        self.driver = PolicyDriver(make(capacity))
+        calls = self.driver.calls
+        has = calls.style.has | {hook for hook in MARKS if hasattr(calls.policy, hook)}
+        self.style = replace(calls.style, takes_request=calls.takes_request, has=has)
+        self.residents: spec.Residents[OffloadKey] = spec.Residents()
+        self.order_id = order
+        self.order = start_order(order, capacity)
+        self._known: dict[OffloadKey, None] = {}
+        self.evicted: set[OffloadKey] = set()
+        self.left: dict[OffloadKey, str] = {}  # how the keys have left that are not resident
+        self._twin: PolicyDriver | None = None
+
+    @property
+    def blocks(self) -> dict[OffloadKey, BlockStatus]:
+        """The resident blocks."""
+        return self.driver.blocks
+
+    def _claimed(self, op: ops.Operation) -> ops.Operation | None:
+        claimed = super()._claimed(op)
+        match claimed:
+            case ops.Get():
+                return claimed if "get" in self.claims else None
+            case ops.Clear():
+                return claimed if "clear" in self.claims else None
+            case ops.TouchPolicy() if "touch" not in self.claims:
+                return None
+            case ops.TouchPolicy() if "any-touch" not in self.claims:
+                resident = tuple(key for key in claimed.keys if key in self.blocks)
+                return replace(claimed, keys=resident) if resident else None
+            case ops.Evict() if "refusals" not in self.claims:
+                n = min(claimed.n, len(self.candidates(claimed)))
+                return replace(claimed, n=n) if n or not claimed.n else None
+        return claimed
+
+    def _makes_sense(self, op: ops.Operation) -> bool:
+        block = self.blocks.get(op.named[0]) if isinstance(op, ops.OnePolicyKey) else None
+        match op:
+            case ops.Insert():
+                return block is None and len(self.blocks) < self.capacity
+            case ops.FinishStore():
+                return block is not None and block.ref_cnt == -1
+            case ops.Pin():
+                return block is not None and block.ref_cnt >= 0
+            case ops.Unpin():
+                return block is not None and block.ref_cnt > 0
+            case ops.Remove():
+                return block is not None and block.ref_cnt <= 0
+        return True
+
+    def _judge(self, op: ops.Operation) -> None:
+        self._known.update(dict.fromkeys(op.named))
+        if isinstance(op, ops.Evict):
+            judge_evict(self, op)
+        elif isinstance(op, ops.TouchPolicy):
+            self._judge_touch(op)
+        elif isinstance(op, ops.Clear):
+            self._judge_clear(op)
+        elif isinstance(op, ops.FinishRequest):
+            self._judge_finish(op)
+        else:
+            self._judge_one_key(op)
+
+    def perform(self, op: ops.Operation) -> Outcome:
+        """Make the call, on a fresh policy as well if this one has been cleared."""
+        outcome = self.record(self.driver.perform(op))
+        if self._twin is not None:
+            other = self._twin.perform(op)
+            if not _same_victims(outcome, other):
+                if not self._repeats_itself():
+                    why = "new policies were given the same calls"
+                    again = Evidence(twin="again")
+                    self.broken("deterministic", "the same from all of them", shown_victims(outcome), why, again)
+                why = "both were given the calls since the last clear(): this one, and a new one"
+                expected = f"{shown_victims(other)}, as a new policy answers"
+                self.broken("clear-fresh", expected, shown_victims(outcome), why, _unlike(outcome, other))
+        return outcome
+
+    def _repeats_itself(self) -> bool:
+        """Whether new policies answer the calls since the last clear alike: one that does not is never fresh either."""
+        calls = [step.op for step in self.history]
+        last_clear = max((i for i, op in enumerate(calls) if isinstance(op, ops.Clear)), default=-1)
+        first = PolicyDriver(self._make(self.capacity))
+        answers = [first.perform(op) for op in calls[last_clear + 1 :]]
+        for _ in range(REPEATS):
+            other = PolicyDriver(self._make(self.capacity))
+            again = [other.perform(op) for op in calls[last_clear + 1 :]]
+            if not all(map(_same_victims, answers, again)):
+                return False
+        return True
+
+    def _judge_one_key(self, op: ops.Operation) -> None:
+        (key,) = op.named
+        before = self.blocks.get(key)
+        pending = before is not None and before.ref_cnt < 0
+        outcome = self.perform(op)
+        if outcome.raised is not None:
+            why = "the policy raised on a call that keeps the protocol"
+            self.broken(self.claimed_of(*self.unreadable), "no exception", shown_victims(outcome), why)
+        match op:
+            case ops.Get():
+                if outcome.value is not before:
+                    evidence = asserting(f"returned is {block_of(key, before)}")
+                    self.broken(
+                        "get-agrees", block_of(key, before), _got(outcome.value), self.why_resident(key), evidence
+                    )
+            case ops.Insert():
+                self.residents = spec.insert(self.residents, key, op.idle)
+                self.order = self.order and self.order.insert((key,), op.request)
+                if op.idle:
+                    self.order = self.order and self.order.mark_evictable(key)
+                if key in self.evicted:
+                    self.saw("inserted again after eviction")
+            case ops.FinishStore() | ops.Unpin():
+                if self.blocks[key].ref_cnt == 0:
+                    self.residents = spec.mark_evictable(self.residents, key)
+                    self.order = self.order and self.order.mark_evictable(key)
+            case ops.Pin():
+                self.residents = spec.mark_non_evictable(self.residents, key)
+                self.order = self.order and self.order.mark_non_evictable(key)
+                if self.blocks[key].ref_cnt == 2:
+                    self.saw("pinned twice at once")
+            case ops.Remove():
+                self.residents = spec.remove(self.residents, key)
+                self.order = self.order and self.order.remove(key)
+                self.left[key] = "removed"
+                self.saw("removed while pending" if pending else "removed while idle")
+        self.observe("get-agrees", "evictable-exact")
+
+    def _judge_touch(self, op: ops.TouchPolicy) -> None:
+        outcome = self.perform(op)
+        if outcome.raised is not None:
+            why = "touch is allowed on any key" if "any-touch" in self.claims else "these keys are resident"
+            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", shown_victims(outcome), why)
+        self.order = self.order and self.order.touch(op.keys, op.request)
+        for key in op.keys:
+            block = self.blocks.get(key)
+            if block is not None:
+                state = "an idle" if block.ref_cnt == 0 else "a pinned" if block.ref_cnt > 0 else "a pending"
+                self.saw(f"touched {state} key")
+            elif key in self.evicted:
+                self.saw("touched an evicted key")
+        if len(set(op.keys)) < len(op.keys):
+            self.saw("touched a key twice in one call")
+        self.observe("touch-total", "touch-total")
+
+    def _judge_finish(self, op: ops.FinishRequest) -> None:
+        outcome = self.perform(op)
+        if outcome.raised is not None:
+            why = "a request may finish whenever it makes no further call"
+            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", shown_victims(outcome), why)
+        self.observe("touch-total", "touch-total")
+
+    def _judge_clear(self, op: ops.Clear) -> None:
+        if self.blocks:
+            self.saw("cleared with blocks")
+            self.left.update(dict.fromkeys(self.blocks, "cleared"))
+        outcome = self.record(self.driver.perform(op))
+        if outcome.raised is not None:
+            self.broken("clear-fresh", "no exception", shown_victims(outcome), "clear() is always allowed")
+        self.residents = spec.Residents()
+        self.order = start_order(self.order_id, self.capacity)
+        self.observe("clear-fresh", "clear-fresh")
+        self._twin = PolicyDriver(self._make(self.capacity)) if "deterministic" in self.claims else None
+
+    def candidates(self, op: ops.Evict) -> list[OffloadKey]:
+        """The blocks that it may evict."""
+        return sorted(spec.candidates(self.residents, op.keys))
+
+    def eviction_order(self) -> tuple[OffloadKey, ...] | None:
+        """The idle keys in the order in which they would be evicted; ``None`` if that means or shows nothing."""
+        if not self.claims >= {"list", "deterministic"}:
+            return None
+        return eviction_order(self.driver.policy, self.capacity + 1)
+
+    def observe(self, if_get: str, if_list: str) -> None:
+        """Compare all that the policy shows with the model; the arguments name the clause that a difference breaks."""
+        for key, got in self.driver.get_all(self._known) if "get" in self.claims else ():
+            expected = self.blocks.get(key)
+            if got.raised is not None or got.value is not expected:
+                actual = f"{shown(got)}" if got.raised is not None else _got(got.value)
+                self.broken(
+                    self.claimed_of(if_get, *self.unreadable),
+                    f"get({key!r}) is {block_of(key, expected)}",
+                    actual,
+                    self.why_resident(key),
+                    asserting(f"policy.get({key!r}) is {block_of(key, expected)}"),
+                )
+        if "list" in self.claims:
+            self._observe_list(if_list)
+
+    def _observe_list(self, if_list: str) -> None:
+        idle, policy = sorted(self.residents.idle), self.driver.policy
+        evictable = shown_evictable(policy)
+        is_shown = evictable is not None
+        if not is_shown:
+            drained = eviction_order(policy, self.capacity + 1)
+            evictable = None if drained is None else list(drained)
+            if drained is not None and set(drained) < set(idle):
+                why = f"these are idle; a copy of the policy, asked for one after the other, gave {listed(drained)}"
+                expected, evidence = (
+                    f"evict 1 of {listed(sorted(set(idle) - set(drained)))}",
+                    holds_list("policy", False, idle),
+                )
+                self.broken("evict-complete", expected, "None", why, evidence)
+        if evictable is not None and sorted(evictable) != idle:
+            what = "evictable list" if is_shown else "a copy of it, emptied one by one:"
+            self.broken(
+                self.claimed_of(if_list, "evictable-exact"),
+                f"{what} {listed(idle)}",
+                f"{what} {listed(evictable)}",
+                self._why_listed(evictable),
+                holds_list("policy", is_shown, idle),
+            )
+
+    def _why_listed(self, evictable: list[OffloadKey]) -> str:
+        """What is wrong with one of the keys that are, or are not, in the evictable list."""
+        for key in evictable:
+            if key not in self.residents.idle:
+                block = self.blocks.get(key)
+                if block is None:
+                    return self.why_resident(key)
+                return f"{key!r} is {'pending' if block.ref_cnt < 0 else 'pinned'}, not idle"
+        repeated = [key for key in evictable if evictable.count(key) > 1]
+        if repeated:
+            return f"{repeated[0]!r} is in it more than once"
+        missing = next(key for key in sorted(self.residents.idle) if key not in evictable)
+        return f"{missing!r} is idle: its ref_cnt is 0"
+
+    def _what_is_read(self) -> tuple[str, ...]:
+        reads = [f"[policy.get(key) for key in {some(self._known)}]"] if "get" in self.claims else []
+        return (*reads, *(["list(policy.evictable_blocks)"] if hasattr(self.driver.policy, "evictable_blocks") else []))
+
+    def _abstract_state(self) -> Hashable:
+        return self.residents
+
+    def why_resident(self, key: OffloadKey) -> str:
+        """Why the model says of the key that it is resident, or not."""
+        if key in self.blocks:
+            return f"{key!r} was inserted, and neither evicted nor removed since"
+        return f"{key!r} was {self.left[key]}" if key in self.left else f"{key!r} was never inserted"
+
+    def _judge_whole(self) -> None:
+        """Give the same calls to a new policy: it has to choose the same victims."""
+        if "deterministic" not in self.claims:
+            return
+        other = PolicyDriver(self._make(self.capacity))
+        for step in tuple(self.history):
+            again = other.perform(step.op)
+            if step.outcome is not None and not _same_victims(again, step.outcome):
+                self._end_with(step)
+                why = "a second policy was given the same calls"
+                first, then = shown_victims(step.outcome), shown_victims(again)
+                self.broken(
+                    "deterministic", f"{first} both times", f"{first}, then {then}", why, Evidence(twin="again")
+                )
+
+    def _end_with(self, last: Step) -> None:
+        while self.history[-1] is not last:
+            self.history.pop()
+
+
+def _same_victims(outcome: Outcome, other: Outcome) -> bool:
+    return victims_of(outcome) == victims_of(other) and type(outcome.raised) is type(other.raised)
+
+
+def _unlike(outcome: Outcome, other: Outcome) -> Evidence:
+    """Shows that a policy did not come to the outcome that a new one came to."""
+    if other.raised is not None:
+        return Evidence(raises=True)
+    return DOES_NOT_RAISE if outcome.raised is not None else Evidence(twin="fresh")
+
+
+def _got(value: object) -> str:
+    """What ``get`` gave that it should not have given."""
+    return "None" if value is None else f"{value}"
