@@ -1,7 +1,7 @@
 """The verification library: hand it a policy or a manager, and it says which clause of the contract is broken."""
 
 from kvoffload.contract.calls.operations import keys
-from kvoffload.contract.checks import check_manager, check_policy
+from kvoffload.contract.checks import check_manager, check_policy, replay_history
 from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause
 from kvoffload.contract.decorators import Check, manager_contract, policy_contract
 from kvoffload.contract.lockstep.violation import ContractViolation
@@ -26,4 +26,5 @@ __all__ = [
     "keys",
     "manager_contract",
     "policy_contract",
+    "replay_history",
 ]

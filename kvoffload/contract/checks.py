@@ -8,10 +8,15 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from kvoffload.contract.calls.history import read_history
 from kvoffload.contract.clauses.capabilities import capabilities_of, claims_of
 from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
+from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.orders import check_order
+from kvoffload.contract.lockstep.start import start
 from kvoffload.contract.reports.report import Report
+from kvoffload.contract.reports.violation import describe_violation
+from kvoffload.contract.search.minimise import replay
 from kvoffload.contract.search.probes import probe_memory, probe_scaling
 from kvoffload.contract.search.search import BUDGET, hangs, search
 from kvoffload.contract.targets.target import Target
@@ -132,6 +137,40 @@ def check_manager(
     if raising:
         report.raise_if_not_kept()
     return report
+
+
+def replay_history(
+    make: Callable[[int], Any],
+    history: str,
+    *,
+    order: str | None = None,
+    capabilities: Collection[str] = (),
+    store_threshold: int = 0,
+    max_tracker_size: int = 64_000,
+) -> None:
+    """Make the calls of one history again, and judge each: a test that stays red until the clause is kept.
+
+    Args:
+        make: makes the policy or the manager, for a capacity in blocks.
+        history: the calls in one line of text, as a report prints them behind ``replay-history``.
+        order: the order that it declares.
+        capabilities: what else it declares.
+        store_threshold: the one that ``make`` gives it, in requests.
+        max_tracker_size: the one that ``make`` gives it, in keys.
+
+    Raises:
+        ContractViolation: if the history breaks a clause; its text is the whole report.
+        ValueError: if the text is no history, or the order or a capability is unknown.
+    """
+    check_order(order)
+    subject, capacity, operations = read_history(history)
+    admission = Admission[OffloadKey](store_threshold, max_tracker_size)
+    target = Target(subject, make, order, name_of(make), "", admission, tuple(capabilities))
+    with time_limit():
+        violation = replay(start(target, capacity, Watch()), operations)
+    if violation is not None:
+        violation.text = describe_violation(violation)
+        raise violation
 
 
 def _check(

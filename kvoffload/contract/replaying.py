@@ -10,9 +10,8 @@ from kvoffload.contract.command import plain
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.orders import check_order
 from kvoffload.contract.lockstep.start import start
+from kvoffload.contract.reports.as_test import as_test
 from kvoffload.contract.reports.report import Verdict
-from kvoffload.contract.reports.standalone import case_of, case_of_violation, choose
-from kvoffload.contract.reports.standalone_calls import Case
 from kvoffload.contract.reports.violation import describe_run, describe_violation
 from kvoffload.contract.search.minimise import replay
 from kvoffload.contract.targets.resolve import resolve
@@ -49,16 +48,14 @@ def run_replay_history(
             raise TargetError(f"{text} is a {target.subject}; the history is one of a {subject}.")
         lockstep = start(target, capacity, Watch())
     except (TargetError, ValueError) as error:
-        plain(stderr=True).print(f"kvoffload replay-history: {error}")
-        return Verdict.COULD_NOT_BE_CHECKED
+        return _could_not(str(error))
     with time_limit():
         violation = replay(lockstep, operations)
     if not lockstep.num_calls:
-        plain(stderr=True).print(
-            "kvoffload replay-history: none of the history's calls can be made in the state that it stands in, or is "
-            "one that the target claims to take; there is nothing to judge."
+        return _could_not(
+            "none of the history's calls can be made in the state that it stands in, or is one that the target claims "
+            "to take; there is nothing to judge."
         )
-        return Verdict.COULD_NOT_BE_CHECKED
     if violation is None and lockstep.num_calls < len(operations):
         left_out = len(operations) - lockstep.num_calls
         plain(stderr=True).print(
@@ -70,9 +67,7 @@ def run_replay_history(
     if pytest is None:
         plain().print(report)
         return code
-    case = case_of(lockstep, target) if violation is None else case_of_violation(violation)
-    with time_limit():
-        test, shows = choose(case)
+    test = as_test(target, lockstep.style, history, report, violation)
     to_stdout = str(pytest) == "-"
     plain(stderr=to_stdout).print(report)
     if to_stdout:
@@ -81,21 +76,13 @@ def run_replay_history(
         try:
             pytest.write_text(test, encoding="utf-8")
         except OSError as error:
-            plain(stderr=True).print(f"kvoffload replay-history: {pytest} cannot be written: {error.strerror}.")
-            return Verdict.COULD_NOT_BE_CHECKED
+            return _could_not(f"{pytest} cannot be written: {error.strerror}.")
     where = "the test above" if to_stdout else f"the test in {pytest}"
-    plain(stderr=to_stdout).print(f"\n{where} {_says(case, shows)}")
+    says = "is red, and will be green when the clause is kept" if violation else "is green"
+    plain(stderr=to_stdout).print(f"\n{where} {says}")
     return code
 
 
-def _says(case: Case, shows: bool) -> str:
-    """What its reader can expect of the test."""
-    if case.evidence is None:
-        return "is green, and asserts what the calls have answered" if shows else "is not green: run it, and see why"
-    if case.hangs:
-        return (
-            "was not run, since a call does not return; it is red after 10 s, and will be green when the clause is kept"
-        )
-    if shows:
-        return "is red, and will be green when the clause is kept"
-    return "is green although the clause is broken: what breaks it does not show outside of kvoffload's own check"
+def _could_not(why: str) -> Verdict:
+    plain(stderr=True).print(f"kvoffload replay-history: {why}")
+    return Verdict.COULD_NOT_BE_CHECKED

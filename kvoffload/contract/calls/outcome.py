@@ -36,10 +36,16 @@ class ExitsError(MisbehaviourError):
 
 
 class WrongTypeError(MisbehaviourError):
-    """A call returned something else than its interface says."""
+    """A call returned something else than its interface says.
+
+    Attributes:
+        came: what it returned.
+        expected: what its interface says.
+    """
 
     def __init__(self, came: str, expected: str) -> None:
         super().__init__(f"returns {came}, which is not {expected}")
+        self.came, self.expected = came, expected
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import call_of
-from kvoffload.contract.calls.outcome import MisbehaviourError, Step, Stored
+from kvoffload.contract.calls.outcome import MisbehaviourError, Step, Stored, WrongTypeError
 from kvoffload.contract.calls.style import Style
 
 MOST_CALLS = 12
@@ -301,8 +301,10 @@ def _returned(step: Step, names: Names) -> str:
     outcome = step.outcome
     if outcome is None:
         return ""
+    if isinstance(outcome.raised, WrongTypeError):
+        return names.in_text(f"returns {outcome.raised.came}")
     if isinstance(outcome.raised, MisbehaviourError):
-        return names.in_text(str(outcome.raised).partition(", which ")[0])
+        return names.in_text(str(outcome.raised))
     if outcome.raised is not None:
         return f"raises {type(outcome.raised).__name__}"
     op = call_of(step.op)

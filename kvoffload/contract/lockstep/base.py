@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from kvoffload.contract.calls.evidence import DOES_NOT_RAISE, Evidence, well_formed
-from kvoffload.contract.calls.operations import FinishRequest, Operation, call_of
+from kvoffload.contract.calls.operations import FinishRequest, Operation
 from kvoffload.contract.calls.outcome import Outcome, Step, WrongTypeError
 from kvoffload.contract.calls.style import NOWHERE, OURS, Origin
 from kvoffload.contract.clauses.clause_list import Subject, clause
@@ -104,13 +103,10 @@ class Lockstep(ABC):
         # Where that is known already, the history goes on: whoever is driving has its own copy of what was changed.
         if outcome.changed and "arguments-kept" not in self.watch.quiet:
             why = "what a call is given belongs to its caller; the call may only read it"
-            evidence = Evidence(keeps_arguments=True)
-            self.broken("arguments-kept", "the arguments as they were", outcome.changed, why, evidence)
+            self.broken("arguments-kept", "the arguments as they were", outcome.changed, why)
         return outcome
 
-    def broken(
-        self, id: str, expected: object, actual: object, why: str, evidence: Evidence = DOES_NOT_RAISE
-    ) -> NoReturn:
+    def broken(self, id: str, expected: object, actual: object, why: str) -> NoReturn:
         """The clause is broken.
 
         The history ends here: the model has not made the step that the implementation has made.
@@ -120,7 +116,6 @@ class Lockstep(ABC):
             expected: what the specification allows.
             actual: what came.
             why: one line that connects the two.
-            evidence: what shows it in a test of its own, unless what shows it is that the call raises.
 
         Raises:
             ContractViolation: unless another run reports that clause.
@@ -131,21 +126,11 @@ class Lockstep(ABC):
             raise EndedQuietlyError
         outcome = self.history[-1].outcome
         if outcome and isinstance(outcome.raised, WrongTypeError):
-            evidence = well_formed(call_of(self.history[-1].op))
-            actual, _, expected = str(outcome.raised).partition(", which is not ")
+            actual, expected = f"returns {outcome.raised.came}", outcome.raised.expected
             why = "the caller reads what it is given, and can read nothing else"
+        made = broken, self.subject, self.capacity, self.history, self.num_calls
         texts = str(expected), str(actual), why
-        raise ContractViolation(
-            broken,
-            self.subject,
-            self.capacity,
-            self.history,
-            self.num_calls,
-            *texts,
-            evidence,
-            self.origin,
-            self.style,
-        ) from self._raised()
+        raise ContractViolation(*made, *texts, self.origin, self.style) from self._raised()
 
     def _raised(self) -> Exception | None:
         outcome = self.history[-1].outcome
@@ -181,12 +166,7 @@ class Lockstep(ABC):
         self._read_error = raised
         why = f"raised in {where.name}() when what the {self.subject} shows after this call was read"
         actual = f"{type(raised).__name__}: {raised}"
-        evidence = Evidence(after=self._what_is_read())
-        self.broken(self.claimed_of(*self.unreadable), "no exception", actual, why, evidence)
-
-    @abstractmethod
-    def _what_is_read(self) -> tuple[str, ...]:
-        """Statements that read what the subject shows."""
+        self.broken(self.claimed_of(*self.unreadable), "no exception", actual, why)
 
     def claimed_of(self, *ids: str) -> str:
         """The first of these clauses that the implementation claims to keep, or the last one."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kvoffload.contract.calls.evidence import Evidence
 from kvoffload.types import OffloadKey
 
 Aspect = Literal["residency", "pins", "slot", "ids", "free", "counter", "list", "stats"]
@@ -33,7 +32,6 @@ class Difference:
         expected: what the model says.
         actual: what the manager shows.
         why: one line that connects the two.
-        evidence: what shows it in a test of its own.
         key: the key concerned, if it is about one.
     """
 
@@ -41,7 +39,6 @@ class Difference:
     expected: str
     actual: str
     why: str
-    evidence: Evidence
     key: OffloadKey | None = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kvoffload.contract.calls.evidence import DOES_NOT_RAISE, Evidence
 from kvoffload.contract.calls.history import write_history
 from kvoffload.contract.calls.outcome import Step
 from kvoffload.contract.calls.program import Names
@@ -24,7 +23,6 @@ class ContractViolation(Exception):
         expected: what the specification allows.
         actual: what came.
         why: one line that connects the two.
-        evidence: what shows it in a test of its own.
         origin: where the subject comes from.
         style: how the calls of a program are written.
         text: the whole report, where one has been written.
@@ -40,7 +38,6 @@ class ContractViolation(Exception):
         expected: str,
         actual: str,
         why: str,
-        evidence: Evidence = DOES_NOT_RAISE,
         origin: Origin = NOWHERE,
         style: Style = OURS,
     ) -> None:
@@ -53,7 +50,6 @@ class ContractViolation(Exception):
         self.expected = expected
         self.actual = actual
         self.why = why
-        self.evidence = evidence
         self.origin = origin
         self.style = style
         self.text = ""

@@ -6,7 +6,6 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.calls.evidence import Evidence, braced
 from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.text import listed, shown
 from kvoffload.contract.lockstep.violation import ContractViolation
@@ -26,14 +25,13 @@ def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
     run.compare((), {})
 
 
-def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey], replayed: str = "") -> None:
+def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]) -> None:
     """Replay drained events: stored and removed alternate for each key, and what is left is ready.
 
     Args:
         run: the manager and the model.
         drained: what ``take_events`` returned.
         ready: the keys that are ready.
-        replayed: the expression that says so in a test of its own, where it is not the usual one.
     """
     if drained.raised is not None:
         run.broken("events-once", "no exception", shown(drained), "take_events() never raises")
@@ -48,21 +46,19 @@ def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]
             (announced.add if kind == "STORED" else announced.discard)(key)
     if not out_of_turn and announced == ready:
         return
-    says = replayed or f"ready_after(events) == {braced(ready)}"
-    evidence = Evidence((says,), drops_events="reset-events" not in run.claims)
-    _judge_each_call(run, evidence)
+    _judge_each_call(run)
     failed = _failed_by_the_last_call(run)
     for key in failed.intersection(announced.union(key for _, key in out_of_turn)):
         why = f"the store of {key!r} has failed"
-        run.broken("failure-frees", f"no event of {key!r}", listed_events(drained), why, evidence)
+        run.broken("failure-frees", f"no event of {key!r}", listed_events(drained), why)
     for kind, key in out_of_turn:
         why = f"{key!r} was {'' if kind == 'STORED' else 'not '}announced as stored before"
-        run.broken("events-once", f"no {kind} of {key!r}", listed_events(drained), why, evidence)
+        run.broken("events-once", f"no {kind} of {key!r}", listed_events(drained), why)
     expected, actual = f"ready {listed(sorted(ready))}", f"ready by the events {listed(sorted(announced))}"
-    run.broken("events-replay", expected, actual, run.state.why(min(ready ^ announced)), evidence)
+    run.broken("events-replay", expected, actual, run.state.why(min(ready ^ announced)))
 
 
-def _judge_each_call(run: ManagerLockstep, evidence: Evidence) -> None:
+def _judge_each_call(run: ManagerLockstep) -> None:
     """Make the same calls on a new manager and drain its events after each: that shows which call told them wrong."""
     if not run.thorough or run.drains_each_call:
         return
@@ -73,7 +69,7 @@ def _judge_each_call(run: ManagerLockstep, evidence: Evidence) -> None:
             other.apply(step.op)
             other.apply(ops.TakeEvents())
     except ContractViolation as violation:
-        run.broken(violation.clause.id, violation.expected, violation.actual, violation.why, evidence)
+        run.broken(violation.clause.id, violation.expected, violation.actual, violation.why)
 
 
 def _failed_by_the_last_call(run: ManagerLockstep) -> frozenset[OffloadKey]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.calls.evidence import DOES_NOT_RAISE, Evidence, asserting, some
 from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.style import NOWHERE, Origin, Style
 from kvoffload.contract.calls.text import shown
@@ -138,10 +137,8 @@ class ManagerLockstep(Lockstep):
             other = self._twin.perform(op)
             if not outcome.same_as(other):
                 why = "both were given the calls since the last reset_cache(): this one, and a new one"
-                new = Evidence(raises=True) if other.raised is not None else Evidence(twin="fresh")
-                evidence = DOES_NOT_RAISE if outcome.raised is not None and other.raised is None else new
                 expected = f"{shown(other)}, as a new manager answers"
-                self.broken("reset-fresh", expected, shown(outcome), why, evidence)
+                self.broken("reset-fresh", expected, shown(outcome), why)
         if never_raises is not None and (outcome.raised is not None):
             self.broken(never_raises, "no exception", shown(outcome), f"{METHODS[type(op)]}() never raises")
         return outcome
@@ -164,20 +161,14 @@ class ManagerLockstep(Lockstep):
             id = blame_one(difference) or blame.get(difference.aspect) or ASPECTS[difference.aspect]
             if difference.expected.startswith("blocks_skipped "):
                 id = clause_of_admission(self.state)
-            self.broken(id, difference.expected, difference.actual, difference.why, difference.evidence)
+            self.broken(id, difference.expected, difference.actual, difference.why)
 
     def compare_residents(self) -> None:
         """Compare every resident key, every slot and the policy's whole list."""
         keys = spec.resident(self.state.tier)
         for difference in self.state.differences(self.driver, self.view, keys, whole=True):
             id = ASPECTS[difference.aspect]
-            self.broken(id, difference.expected, difference.actual, difference.why, difference.evidence)
-
-    def _what_is_read(self) -> tuple[str, ...]:
-        reads = [f"[manager._policy.get(key) for key in {some(self.state.known)}]"] if self.view.policy else []
-        reads += ["manager.get_stats()"] if hasattr(self.driver.manager, "get_stats") else []
-        reads += [f"manager.{self.view.counter}"] if self.view.counter else []
-        return (*reads, *(["list(manager._policy.evictable_blocks)"] if "list" in self.claims else []))
+            self.broken(id, difference.expected, difference.actual, difference.why)
 
     def _abstract_state(self) -> Hashable:
         tier = self.state.tier
@@ -196,8 +187,7 @@ class ManagerLockstep(Lockstep):
         outcome = self.perform(op, never_raises="lookup-truth")
         expected = spec.lookup(self.state.tier, op.key)
         if outcome.value != self.state.told(expected):
-            evidence = asserting(f'told(returned) == "{self.state.told(expected)}"')
-            self.broken("lookup-truth", expected, outcome.value, self.state.why(op.key), evidence)
+            self.broken("lookup-truth", expected, outcome.value, self.state.why(op.key))
         self.state.totals[LOOKUPS[expected]] += 1
         self.compare(op.named, blame_all("lookup-pure"))
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 from kvoffload.contract.calls.operations import Lookup
 from kvoffload.contract.calls.text import counted, listed
 from kvoffload.contract.lockstep.difference import Difference
-from kvoffload.contract.lockstep.manager.evidence import Shown, is_residency
 from kvoffload.contract.lockstep.orders import Order
 from kvoffload.contract.targets.drivers import ManagerDriver
 from kvoffload.contract.targets.view import ManagerView
@@ -80,32 +79,28 @@ class ManagerState:
         """
         for key in keys:
             yield from self._of_key(driver, view, key)
-        shows = Shown(driver, view)
         counts, num_free, num_idle = view.counts(), spec.free(self.tier), len(self.tier.idle)
         if counts.get("free", num_free) != num_free:
             why = f"{counted(self.tier.capacity, 'block')}, {len(spec.resident(self.tier))} resident"
-            yield Difference("free", f"{num_free} free", f"{counts['free']} free", why, shows.free(num_free))
+            yield Difference("free", f"{num_free} free", f"{counts['free']} free", why)
         shared = [slot for slot, users in Counter(self.slots.values()).items() if users > 1] if whole else []
         if shared:
             together, why = self._at(shared), "each resident key lies in a block of its own"
             actual = f"{listed(together)} share a block"
-            yield Difference("ids", "distinct block ids", actual, why, shows.apart(together))
+            yield Difference("ids", "distinct block ids", actual, why)
         if counts.get("counter", num_idle) != num_idle:
             idle = listed(sorted(self.tier.idle)) if whole and num_idle else counted(num_idle, "key")
             why = f"ready and read by no load: {idle}"
-            evidence = shows.counter(num_idle)
-            yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why, evidence)
+            yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why)
         evictable = view.evictable() if whole else None
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
             idle, why = listed(sorted(self.tier.idle)), self._why_listed(evictable)
-            evidence = shows.list(self.tier.idle)
-            yield Difference("list", f"evictable {idle}", f"evictable {listed(evictable)}", why, evidence)
+            yield Difference("list", f"evictable {idle}", f"evictable {listed(evictable)}", why)
         stats, expected = view.stats(), self._stats()
         for name in stats:
             if stats[name] != expected[name]:
                 why = "counted from the calls above"
-                evidence = shows.statistic(name, expected[name])
-                yield Difference("stats", f"{name} {expected[name]}", f"{name} {stats[name]}", why, evidence)
+                yield Difference("stats", f"{name} {expected[name]}", f"{name} {stats[name]}", why)
 
     def told(self, residency: str) -> str:
         """What a lookup tells of a key that is that."""
@@ -142,21 +137,17 @@ class ManagerState:
         expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
         actual = residency(driver, view, key) if view.policy is None else _is(ref_cnt, slot)
         if actual != (expected if view.policy is not None else self.told(expected)):
-            evidence = is_residency(view, key, self.told(expected) if view.policy is None else expected)
-            yield Difference(
-                "residency", f"{key!r} is {expected}", f"{key!r} is {actual}", self.why(key), evidence, key
-            )
+            yield Difference("residency", f"{key!r} is {expected}", f"{key!r} is {actual}", self.why(key), key)
             return
         pins = self.tier.pinned.get(key, 0)
         if expected == "HIT" and ref_cnt is not None and ref_cnt != pins:
             is_so, was = f"ref_cnt of {key!r} is {pins}", f"ref_cnt of {key!r} is {ref_cnt}"
             why = f"{counted(pins, 'load') if pins else 'no load'} of {key!r} in progress"
-            evidence = Shown(driver, view).pins(key, pins)
-            yield Difference("pins", is_so, was, why, evidence, key)
+            yield Difference("pins", is_so, was, why, key)
         if expected != "MISS" and slot is not None and slot != self.slots.setdefault(key, slot):
             is_so, was = f"{key!r} in block {self.slots[key]}", f"{key!r} in block {slot}"
             why = f"the store of {key!r} told its block, and {key!r} is still resident"
-            yield Difference("slot", is_so, was, why, Shown(driver, view).slot(key), key)
+            yield Difference("slot", is_so, was, why, key)
 
     def _at(self, slots: Iterable[int]) -> list[OffloadKey]:
         return sorted(key for key, slot in self.slots.items() if slot in slots)

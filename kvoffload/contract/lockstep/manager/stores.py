@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.calls.evidence import Evidence, asserting, keeps_order
 from kvoffload.contract.calls.outcome import Stored
 from kvoffload.contract.calls.text import counted, listed, why_in_order
 from kvoffload.contract.lockstep.difference import Difference, blame_all, blame_keys
 from kvoffload.contract.lockstep.manager.admission import judge_admitted, judge_offer, judge_refused
-from kvoffload.contract.lockstep.manager.evidence import POLICY, listed_in, store_allowed
 from kvoffload.contract.lockstep.orders import order_clause
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -65,11 +63,6 @@ class _Offer:
         idle = listed(sorted(self.candidates)) if self.candidates else "none"
         return f"{new}, {free} free: {max(self.need, 0) or 'none'} to evict; idle and not named by the call: {idle}"
 
-    @property
-    def evidence(self) -> Evidence:
-        """It did what it may do."""
-        return store_allowed(self.keys, self.need, self.candidates, self.is_refused)
-
 
 def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
     """A refusal has to be necessary and to change nothing; an accepted store has to do exactly what was asked."""
@@ -84,12 +77,11 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
         return
     if not offer.is_refused:
         judge_refused(run, op, offer.keys)
-        run.broken("store-refusal", offer.allowed, "None", offer.why, offer.evidence)
+        run.broken("store-refusal", offer.allowed, "None", offer.why)
     if is_hopeless and evict_calls and "counter" in run.claims:
         why = f"{offer.need} to evict and {len(tier.idle)} idle, which the counter tells"
-        evidence = Evidence(("not asked",), (f'asked = counted({POLICY}, "evict")',))
         actual = f"{counted(len(evict_calls), 'call')} of policy.evict()"
-        run.broken("store-guarded", "no call of policy.evict()", actual, why, evidence)
+        run.broken("store-guarded", "no call of policy.evict()", actual, why)
     run.saw("refused by the guard" if is_hopeless else "refused only because of protected keys")
     run.state.totals["stores_refused"] += 1
     run.compare(op.keys, blame_all("refusal-atomic"))
@@ -97,7 +89,7 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
     if order_before != order_after:
         why = "the order in which the policy would evict: before the refused store, and after it"
         expected = f"order {listed(order_before or ())}"
-        run.broken("refusal-atomic", expected, f"order {listed(order_after or ())}", why, keeps_order(POLICY))
+        run.broken("refusal-atomic", expected, f"order {listed(order_after or ())}", why)
 
 
 def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
@@ -107,8 +99,8 @@ def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None
     _judge_victims(run, offer, stored)
     if stored.keys_to_store != new:
         why = "the distinct keys that were not resident, in the order given"
-        actual, evidence = f"store {listed(stored.keys_to_store)}", listed_in("keys_to_store", new)
-        run.broken("store-new", f"store {listed(new)}", actual, why, evidence)
+        actual = f"store {listed(stored.keys_to_store)}"
+        run.broken("store-new", f"store {listed(new)}", actual, why)
     for key in evicted:
         state.slots.pop(key, None)
     _take_slots(run, new, stored.block_ids)
@@ -137,31 +129,29 @@ def _judge_victims(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
     for key in evicted:
         if key in tier.pending or key in tier.pinned:
             why = f"{key!r} is {'pending' if key in tier.pending else 'pinned'}"
-            run.broken("victims-idle", offer.allowed, actual, why, offer.evidence)
+            run.broken("victims-idle", offer.allowed, actual, why)
         if key in offer.op.keys:
-            run.broken("store-protected", offer.allowed, actual, f"the call names {key!r} itself", offer.evidence)
+            run.broken("store-protected", offer.allowed, actual, f"the call names {key!r} itself")
     distinct = frozenset(evicted)
     if offer.is_refused or not len(evicted) == len(distinct) == need or not distinct <= tier.idle:
-        run.broken("store-refusal", offer.allowed, actual, offer.why, offer.evidence)
+        run.broken("store-refusal", offer.allowed, actual, offer.why)
     if state.order is not None:
         victims = state.order.victims(need, frozenset(offer.op.keys))
         if victims != evicted:
             in_order = state.order.victims(len(offer.candidates), frozenset(offer.op.keys))
             expected, actual = f"evict {listed(victims)}", f"evict {listed(evicted)}"
             id, why = order_clause(run.order_id), why_in_order(run.order_id, in_order)
-            run.broken(id, expected, actual, why, listed_in("evicted_keys", victims))
+            run.broken(id, expected, actual, why)
         state.order = state.order.evict(*evicted, protected=frozenset(offer.op.keys))
 
 
 def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
     if len(block_ids) != len(new):
         why = "one for each of the keys to store, in their order"
-        evidence = asserting("len(block_ids(returned.store_spec)) == len(returned.keys_to_store)")
-        run.broken("slots-stable", counted(len(new), "block id"), f"block ids {list(block_ids)}", why, evidence)
+        run.broken("slots-stable", counted(len(new), "block id"), f"block ids {list(block_ids)}", why)
     if not all(0 <= slot < run.capacity for slot in block_ids):
         why = f"there {'is' if run.capacity == 1 else 'are'} {counted(run.capacity, 'block')}, counted from 0"
-        evidence = asserting(f"all(0 <= block_id < {run.capacity} for block_id in block_ids(returned.store_spec))")
-        run.broken("slots-conserved", "block ids in range", f"block ids {list(block_ids)}", why, evidence)
+        run.broken("slots-conserved", "block ids in range", f"block ids {list(block_ids)}", why)
     run.state.slots.update(zip(new, block_ids, strict=True))
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.calls.evidence import DOES_NOT_RAISE, Evidence, asserting, holds_list, some
 from kvoffload.contract.calls.outcome import Outcome, Step
 from kvoffload.contract.calls.style import NOWHERE, Origin
 from kvoffload.contract.calls.text import block_of, listed, shown, shown_victims, victims_of
@@ -120,11 +119,10 @@ class PolicyLockstep(Lockstep):
             if not _same_victims(outcome, other):
                 if not self._repeats_itself():
                     why = "new policies were given the same calls"
-                    again = Evidence(twin="again")
-                    self.broken("deterministic", "the same from all of them", shown_victims(outcome), why, again)
+                    self.broken("deterministic", "the same from all of them", shown_victims(outcome), why)
                 why = "both were given the calls since the last clear(): this one, and a new one"
                 expected = f"{shown_victims(other)}, as a new policy answers"
-                self.broken("clear-fresh", expected, shown_victims(outcome), why, _unlike(outcome, other))
+                self.broken("clear-fresh", expected, shown_victims(outcome), why)
         return outcome
 
     def _repeats_itself(self) -> bool:
@@ -151,10 +149,7 @@ class PolicyLockstep(Lockstep):
         match op:
             case ops.Get():
                 if outcome.value is not before:
-                    evidence = asserting(f"returned is {block_of(key, before)}")
-                    self.broken(
-                        "get-agrees", block_of(key, before), _got(outcome.value), self.why_resident(key), evidence
-                    )
+                    self.broken("get-agrees", block_of(key, before), _got(outcome.value), self.why_resident(key))
             case ops.Insert():
                 self.residents = spec.insert(self.residents, key, op.idle)
                 self.order = self.order and self.order.insert((key,), op.request)
@@ -235,7 +230,6 @@ class PolicyLockstep(Lockstep):
                     f"get({key!r}) is {block_of(key, expected)}",
                     actual,
                     self.why_resident(key),
-                    asserting(f"policy.get({key!r}) is {block_of(key, expected)}"),
                 )
         if "list" in self.claims:
             self._observe_list(if_list)
@@ -249,11 +243,8 @@ class PolicyLockstep(Lockstep):
             evictable = None if drained is None else list(drained)
             if drained is not None and set(drained) < set(idle):
                 why = f"these are idle; a copy of the policy, asked for one after the other, gave {listed(drained)}"
-                expected, evidence = (
-                    f"evict 1 of {listed(sorted(set(idle) - set(drained)))}",
-                    holds_list("policy", False, idle),
-                )
-                self.broken("evict-complete", expected, "None", why, evidence)
+                expected = f"evict 1 of {listed(sorted(set(idle) - set(drained)))}"
+                self.broken("evict-complete", expected, "None", why)
         if evictable is not None and sorted(evictable) != idle:
             what = "evictable list" if is_shown else "a copy of it, emptied one by one:"
             self.broken(
@@ -261,7 +252,6 @@ class PolicyLockstep(Lockstep):
                 f"{what} {listed(idle)}",
                 f"{what} {listed(evictable)}",
                 self._why_listed(evictable),
-                holds_list("policy", is_shown, idle),
             )
 
     def _why_listed(self, evictable: list[OffloadKey]) -> str:
@@ -277,10 +267,6 @@ class PolicyLockstep(Lockstep):
             return f"{repeated[0]!r} is in it more than once"
         missing = next(key for key in sorted(self.residents.idle) if key not in evictable)
         return f"{missing!r} is idle: its ref_cnt is 0"
-
-    def _what_is_read(self) -> tuple[str, ...]:
-        reads = [f"[policy.get(key) for key in {some(self._known)}]"] if "get" in self.claims else []
-        return (*reads, *(["list(policy.evictable_blocks)"] if hasattr(self.driver.policy, "evictable_blocks") else []))
 
     def _abstract_state(self) -> Hashable:
         return self.residents
@@ -302,9 +288,7 @@ class PolicyLockstep(Lockstep):
                 self._end_with(step)
                 why = "a second policy was given the same calls"
                 first, then = shown_victims(step.outcome), shown_victims(again)
-                self.broken(
-                    "deterministic", f"{first} both times", f"{first}, then {then}", why, Evidence(twin="again")
-                )
+                self.broken("deterministic", f"{first} both times", f"{first}, then {then}", why)
 
     def _end_with(self, last: Step) -> None:
         while self.history[-1] is not last:
@@ -313,13 +297,6 @@ class PolicyLockstep(Lockstep):
 
 def _same_victims(outcome: Outcome, other: Outcome) -> bool:
     return victims_of(outcome) == victims_of(other) and type(outcome.raised) is type(other.raised)
-
-
-def _unlike(outcome: Outcome, other: Outcome) -> Evidence:
-    """Shows that a policy did not come to the outcome that a new one came to."""
-    if other.raised is not None:
-        return Evidence(raises=True)
-    return DOES_NOT_RAISE if outcome.raised is not None else Evidence(twin="fresh")
 
 
 def _got(value: object) -> str:

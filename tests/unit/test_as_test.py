@@ -1,4 +1,4 @@
-"""A report and the stand-alone test that goes with it: red while the bug is there, green without it."""
+"""A report and the test that goes with it: red while the bug is there, green without it."""
 
 import contextlib
 import re
@@ -21,7 +21,8 @@ from kvoffload.contract.calls.history import read_history
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.start import start
 from kvoffload.contract.lockstep.violation import ContractViolation
-from kvoffload.contract.reports.standalone import case_of_violation, choose, passes
+from kvoffload.contract.reports.as_test import as_test
+from kvoffload.contract.reports.violation import describe_violation
 from kvoffload.contract.search.minimise import replay, smaller_histories
 from kvoffload.contract.search.search import search
 from kvoffload.contract.targets.adapters import makes_unsized
@@ -91,24 +92,33 @@ def bugs(some: list[SeededBug]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("bug", some, ids=lambda bug: bug.name)
 
 
+def run_test(text: str) -> None:
+    """Run the only test of such a file."""
+    names: dict[str, Any] = {}
+    exec(text, names)
+    next(value for name, value in names.items() if name.startswith("test_"))()
+
+
 @bugs(SAMPLE)
 def test_the_test_is_red_with_the_bug_and_green_without_it(bug: SeededBug) -> None:
-    with importable(made_by(bug)):
-        text, shows = choose(case_of_violation(violation_of(bug.name)))
-        assert shows
-        assert not passes(text)
+    if bug.clause == "deterministic":
+        pytest.skip("chance decides")
+    violation = violation_of(bug.name)
+    target = replace(bug.target, name=f"{MODULE}:Subject")
+    text = as_test(target, violation.style, violation.history_text, describe_violation(violation), violation)
+    with importable(made_by(bug)), pytest.raises(ContractViolation) as raised:
+        run_test(text)
+    assert raised.value.clause == violation.clause
     with importable(without_the_bug(bug)):
-        assert passes(text), text
-    is_adapted = "as_policy(" in text  # it has no calls of a policy
-    assert ("kvoffload" in re.sub("(?m)^kvoffload replay-history .*", "", text)) is is_adapted
+        run_test(text)
 
 
 @bugs(SAMPLE)
 def test_a_report_of_few_calls_has_20_lines_at_most_and_its_program_runs(bug: SeededBug) -> None:
     violation = violation_of(bug.name)
-    lines = str(violation).splitlines()
+    lines = describe_violation(violation).splitlines()
     assert len(lines) <= 20 or len(violation.history) > 6
-    program = "\n".join(line[2:] for line in str(violation).split("\n\n")[1].splitlines())
+    program = "\n".join(line[2:] for line in describe_violation(violation).split("\n\n")[1].splitlines())
     with importable(made_by(bug)), contextlib.suppress(*([Exception] if "# -> raises" in program else [])):
         exec(program, {})
 
@@ -187,65 +197,49 @@ def test_the_file_is_red_until_the_target_is_fixed(folder: Path) -> None:
     assert run_pytest(folder) == 0
 
 
-def test_the_file_is_short_and_says_where_it_comes_from(folder: Path) -> None:
+def test_the_file_holds_the_report_and_one_call(folder: Path) -> None:
     result = replayed("users_module:Policy", HISTORY, "--pytest", "-")
     assert result.exit_code == 1
-    head, _, rest = result.stdout.partition("\n\nclass Block:")
+    report, _, rest = result.stdout.partition("\n\nfrom users_module")
+    assert all(line.startswith("#") for line in report.splitlines())
+    assert report.startswith("# evictable-exact: the evictable list holds the idle keys, each once\n")
+    assert "#   policy.mark_non_evictable(a)" in report.replace("; ", "\n#   ")
+    assert "#   why       a is pinned, not idle\n" in report
     assert (
-        head
-        == '''"""evictable-exact: the evictable list holds the idle keys, each once.
+        rest
+        == """ import Policy
+from kvoffload.contract import replay_history
 
-Red while that is broken. Written by
-kvoffload replay-history users_module:Policy 'policy 1; insert-idle a; pin a' --pytest FILE
+
+def test_evictable_exact() -> None:
+    replay_history(Policy, 'policy 1; insert-idle a; pin a')
 """
-
-from users_module import Policy
-
-a = b"a" + bytes(4)
-'''
     )
-    assert rest.endswith("""
-
-def test_evictable_exact():
-    policy = Policy(1)
-    a_block = Block(0, ref_cnt=0)
-    policy.insert(a, a_block)
-    a_block.ref_cnt += 1
-    policy.mark_non_evictable(a)
-    # a is pinned, not idle
-    assert not list(policy.evictable_blocks)
-""")
     assert result.stderr.endswith("\nthe test above is red, and will be green when the clause is kept\n")
 
 
-def test_where_no_clause_is_broken_the_answers_are_asserted(folder: Path) -> None:
-    history = "manager 1; store a; done a; load a; store b; release a; store b; events"
-    result = replayed("kvoffload:CPUOffloadingManager", history, "--pytest", "test_it.py")
+def test_what_is_declared_stands_in_the_test(folder: Path) -> None:
+    history = "manager 1; store a @r1; store a @r2; done a"
+    options = ["--order", "lru", "--capability", "no-faults", "--store-threshold", "2", "--max-tracker-size", "3"]
+    result = replayed("kvoffload:CPUOffloadingManager", history, *options, "--pytest", "test_it.py")
     assert result.exit_code == 0, result.output
-    assert result.stdout.endswith("\nthe test in test_it.py is green, and asserts what the calls have answered\n")
+    assert result.stdout.endswith("\nthe test in test_it.py is green\n")
     text = (folder / "test_it.py").read_text()
-    body = [line.strip() for line in text.splitlines() if line.strip().startswith("assert ")]
-    assert body == [
-        "assert answer(returned) == ([a], [0], [])",
-        "assert block_ids(returned) == [0]",
-        "assert returned is None",
-        "assert answer(returned) == ([b], [0], [a])",
-        "assert [list(event.keys) for event in returned] == [[a], [a]]",
-    ]
+    assert "lambda num_blocks: CPUOffloadingManager(num_blocks, " in text
+    assert "order='lru', capabilities=['no-faults'], store_threshold=2, max_tracker_size=3)" in text
     assert run_pytest(folder) == 0
 
 
-def test_a_call_that_does_not_return_makes_the_test_red_in_10_s(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvoffload.contract.targets.time_limit.SECONDS", 0.1)
-    monkeypatch.setattr("kvoffload.contract.replaying.time_limit", partial(time_limit, 0.1))
+def test_a_call_that_does_not_return_makes_the_test_red(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("replaying", "checks"):
+        monkeypatch.setattr(f"kvoffload.contract.{module}.time_limit", partial(time_limit, 0.1))
     result = replayed("users_module:Manager", "manager 1; lookup a", "--pytest", "-")
     assert result.exit_code == 1
-    assert "\n    within(10, the_calls)" in result.stdout
-    text = result.stdout.replace("within(10, ", "within(0.1, ")
-    assert not passes(text)
+    with pytest.raises(ContractViolation, match="does not return"):
+        run_test(result.stdout)
     (folder / "users_module.py").write_text(FIXED)
     del sys.modules["users_module"]
-    assert passes(text)
+    run_test(result.stdout)
 
 
 def test_a_file_that_cannot_be_written_is_exit_code_2_and_a_sentence(folder: Path) -> None:
