@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote, unquote
 
 from kvoffload.contract.calls import operations as ops
+from kvoffload.contract.calls.operations import call_of
 from kvoffload.contract.calls.program import Names
 from kvoffload.contract.clauses.clause_list import Subject
 from kvoffload.interface import CachePolicy
@@ -27,44 +28,9 @@ class HistoryError(ValueError):
     """A text is no history; the message says what came, what was expected and what to do."""
 
 
-class _Verb:
-    """An operation, some of whose fields are fixed; the call ``takes`` the others as keys, a number and modifiers."""
-
-    def __init__(self, operation: type[ops.Operation], **fixed: bool) -> None:
-        self.operation: Any = operation  # what it is made with depends on the verb, which no type says
-        self.fixed = fixed
-        self.takes = {field.name for field in fields(operation)} - fixed.keys()
-
-    def says(self, op: ops.Operation) -> bool:
-        return type(op) is self.operation and all(getattr(op, name) == value for name, value in self.fixed.items())
-
-
-VERBS: dict[Subject, dict[str, _Verb]] = {
-    "manager": {
-        "lookup": _Verb(ops.Lookup),
-        "store": _Verb(ops.PrepareStore),
-        "done": _Verb(ops.CompleteStore, success=True),
-        "failed": _Verb(ops.CompleteStore, success=False),
-        "load": _Verb(ops.PrepareLoad),
-        "release": _Verb(ops.CompleteLoad),
-        "touch": _Verb(ops.TouchKeys),
-        "reset": _Verb(ops.ResetCache),
-        "events": _Verb(ops.TakeEvents),
-        "finish-request": _Verb(ops.FinishRequest),
-    },
-    "policy": {
-        "get": _Verb(ops.Get),
-        "insert": _Verb(ops.Insert, idle=False),
-        "insert-idle": _Verb(ops.Insert, idle=True),
-        "finish": _Verb(ops.FinishStore),
-        "pin": _Verb(ops.Pin),
-        "unpin": _Verb(ops.Unpin),
-        "remove": _Verb(ops.Remove),
-        "touch": _Verb(ops.TouchPolicy),
-        "evict": _Verb(ops.Evict),
-        "clear": _Verb(ops.Clear),
-        "finish-request": _Verb(ops.FinishRequest),
-    },
+VERBS: dict[Subject, dict[str, type[ops.Operation]]] = {
+    subject: {verb: operation for operation in ops.operations_on(subject) for verb in operation.verbs}
+    for subject in get_args(Subject)
 }
 """The calls on either subject; in front of one on a manager, ``fault`` may stand."""
 
@@ -96,43 +62,33 @@ def write_history(
     opened: set[int | None] = {None}
     calls = []
     for op in operations:
-        if not isinstance(_call(op), ops.Completion):
-            opened.add(_transfer(op))
-        if _transfer(op) in opened:
+        call = call_of(op)
+        if not isinstance(call, ops.Completion):
+            opened.add(call.transfer)
+        if call.transfer in opened:
             calls.append(op)
-    last_named = {_transfer(op): i for i, op in enumerate(calls) if isinstance(_call(op), ops.Completion)}
+    last_named = {call_of(op).transfer: i for i, op in enumerate(calls) if isinstance(call_of(op), ops.Completion)}
     names, text = names or Names(), f"{subject} {capacity}"
     numbers: dict[int, int] = {}
     for i, op in enumerate(calls):
-        transfer, number = _transfer(op), ""
+        transfer, number = call_of(op).transfer, ""
         if transfer is not None and last_named.get(transfer, -1) >= i:
             number = f" #{numbers.setdefault(transfer, len(numbers) + 1)}"
         text += f"; {_written(subject, op, names, number)}"
     return text
 
 
-def _call(op: ops.Operation) -> ops.Operation:
-    return op.during if isinstance(op, ops.PolicyFault) else op
-
-
-def _transfer(op: ops.Operation) -> int | None:
-    transfer: int | None = getattr(_call(op), "transfer", None)
-    return transfer
-
-
 def _written(subject: Subject, op: ops.Operation, names: Names, number: str) -> str:
-    if isinstance(op, ops.PolicyFault) and subject == "manager" and not isinstance(op.during, ops.PolicyFault):
+    if isinstance(op, ops.PolicyFault) and subject == "manager" and op.during.verb:
         when = "after" if op.after else "instead"
         return f"fault {op.method} {op.nth + 1} {when} {_written(subject, op.during, names, number)}"
-    name = next((name for name, verb in VERBS[subject].items() if verb.says(op)), None)
-    if name is None:
+    if subject not in op.on or not op.verb:
         raise TypeError(f"{op} is no call on a {subject}.")
-    if isinstance(op, ops.Evict):
-        name += f" {op.n} not" if op.keys else f" {op.n}"
-    text = " ".join([name, *map(names.key, op.named)]) + number
-    if request := getattr(op, "request", ""):
-        text += f" @{quote(request, errors='surrogatepass')}"  # so any id is one word, safe in a shell's quotes
-    return text + (" ~" if getattr(op, "one_shot", False) else "")
+    count = [f"{op.n} not" if op.keys else f"{op.n}"] if isinstance(op, ops.Evict) else []
+    text = " ".join([op.verb, *count, *map(names.key, op.named)]) + number
+    if op.request:
+        text += f" @{quote(op.request, errors='surrogatepass')}"  # so any id is one word, safe in a shell's quotes
+    return text + (" ~" if op.one_shot else "")
 
 
 def read_history(text: str) -> tuple[Subject, int, tuple[ops.Operation, ...]]:
@@ -190,12 +146,14 @@ class _Reader:
     def _plain(self, name: str, words: Sequence[str]) -> ops.Operation:
         verbs = VERBS[self.subject]
         _known(f"call on a {self.subject}", name, [*verbs, "fault"] if self.subject == "manager" else list(verbs))
-        verb = verbs[name]
+        operation: Any = verbs[name]  # what it is made with depends on the verb, which no type says
+        fixed = operation.verbs[name]
+        takes = {field.name for field in fields(operation)} - fixed.keys()
         end = next((i for i, word in enumerate(words) if word[0] in MODIFIERS), len(words))
-        values = verb.fixed | _arguments(name, verb, words[:end]) | _modifiers(name, verb, words[end:])
-        if "transfer" in verb.takes:
-            values["transfer"] = self._number_of(values.get("transfer"), issubclass(verb.operation, ops.Completion))
-        call: ops.Operation = verb.operation(**values)
+        values = fixed | _arguments(name, takes, words[:end]) | _modifiers(name, takes, words[end:])
+        if "transfer" in takes:
+            values["transfer"] = self._number_of(values.get("transfer"), issubclass(operation, ops.Completion))
+        call: ops.Operation = operation(**values)
         return call
 
     def _number_of(self, name: str | None, completes: bool) -> int | None:
@@ -206,14 +164,14 @@ class _Reader:
         return self.opened.setdefault(name or f"unnamed {len(self.opened)}", len(self.opened) + 1)
 
 
-def _modifiers(name: str, verb: _Verb, words: Sequence[str]) -> dict[str, Any]:
+def _modifiers(name: str, takes: Set[str], words: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for word in words:
         field, form, meaning = MODIFIERS.get(word[0], ("", "", ""))
         if not field:
             raise HistoryError(f"{word!r} stands behind a modifier; write the keys first, then the modifiers.")
-        if field not in verb.takes:
-            signs = " ".join(sign for sign, (field, _, _) in MODIFIERS.items() if field in verb.takes)
+        if field not in takes:
+            signs = " ".join(sign for sign, (field, _, _) in MODIFIERS.items() if field in takes)
             raise HistoryError(f"{name} takes {signs or 'no modifier'} and has {word!r}; leave {word!r} out.")
         if field in values or not re.fullmatch(form, word):
             raise HistoryError(f"{word!r} is no modifier, or one too many; {meaning}, and once.")
@@ -221,9 +179,9 @@ def _modifiers(name: str, verb: _Verb, words: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _arguments(name: str, verb: _Verb, words: Sequence[str]) -> dict[str, Any]:
+def _arguments(name: str, takes: Set[str], words: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    if "n" in verb.takes:
+    if "n" in takes:
         if not words or words[1:2] not in ([], ["not"]) or len(words) == 2:
             raise HistoryError(f"write how many blocks, and protected keys behind 'not', as in '{name} 2 not a b'.")
         values["n"] = _number(words[0], "number of blocks")
@@ -232,11 +190,11 @@ def _arguments(name: str, verb: _Verb, words: Sequence[str]) -> dict[str, Any]:
         if not re.fullmatch("[a-z]|k[0-9]+", word):
             raise HistoryError(f"{word!r} is no key; write a letter from a to z, or k and a number, such as k26.")
     keys = tuple(make_offload_key(word.encode(), 0) for word in words)
-    if "keys" in verb.takes:
+    if "keys" in takes:
         return values | {"keys": keys}
-    if len(keys) != ("key" in verb.takes):
-        takes, example = ("one key", f"{name} a") if "key" in verb.takes else ("no key", name)
-        raise HistoryError(f"{name} takes {takes} and has {len(keys)}; write, for example, {example!r}.")
+    if len(keys) != ("key" in takes):
+        wanted, example = ("one key", f"{name} a") if "key" in takes else ("no key", name)
+        raise HistoryError(f"{name} takes {wanted} and has {len(keys)}; write, for example, {example!r}.")
     return {"key": keys[0]} if keys else {}
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from string import ascii_lowercase
-from typing import Any
 
-from kvoffload.contract.calls.operations import Evict, Operation, PolicyFault
+from kvoffload.contract.calls.operations import Evict, Operation
 from kvoffload.contract.calls.operations import keys as keys_named
 from kvoffload.contract.lockstep.base import Lockstep
 from kvoffload.contract.lockstep.violation import ContractViolation
@@ -113,9 +111,6 @@ def with_keys(history: Iterable[Operation], instead: Mapping[OffloadKey, Offload
 
 
 def _with_keys(op: Operation, instead: Mapping[OffloadKey, OffloadKey | None]) -> Operation | None:
-    if isinstance(op, PolicyFault):
-        during = _with_keys(op.during, instead)
-        return None if during is None else replace(op, during=during)
     if not op.named:
         return op
     kept: list[OffloadKey] = []
@@ -124,7 +119,4 @@ def _with_keys(op: Operation, instead: Mapping[OffloadKey, OffloadKey | None]) -
         other = instead.get(key, key)
         if other is not None and became.setdefault(other, key) == key:
             kept.append(other)
-    if not kept and not isinstance(op, Evict):
-        return None
-    changed: Any = {"keys": tuple(kept)} if hasattr(op, "keys") else {"key": kept[0]}
-    return replace(op, **changed)
+    return op.with_named(tuple(kept)) if kept or isinstance(op, Evict) else None

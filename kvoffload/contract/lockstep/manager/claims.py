@@ -12,14 +12,6 @@ from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec import transfer
 
-NEEDED: dict[type[ops.Operation], str] = {
-    ops.TakeEvents: "events",
-    ops.TouchKeys: "touch",
-    ops.ResetCache: "reset",
-    ops.PolicyFault: "faults",
-}
-"""The calls that need a capability as a whole."""
-
 
 def claimed_call(claims: Set[str], state: ManagerState, op: ops.Operation) -> ops.Operation | None:
     """The call without what is not claimed; ``None`` if nothing is left of it.
@@ -29,9 +21,9 @@ def claimed_call(claims: Set[str], state: ManagerState, op: ops.Operation) -> op
         state: where the model stands.
         op: the call.
     """
-    if NEEDED.get(type(op), "") not in ("", *claims) or (isinstance(op, ops.PolicyFault) and "policy" not in claims):
+    if not op.needs <= claims:
         return None
-    if getattr(op, "one_shot", False) and "one-shot" not in claims:
+    if op.one_shot and "one-shot" not in claims:
         listed: Any = {"one_shot": False}
         op = replace(op, **listed)
     match op:
