@@ -1,4 +1,4 @@
-"""What is promised: the clauses, the capabilities that they need, and the situations that a check has to meet."""
+"""What is promised: the clauses, and the capabilities that they need."""
 
 from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause, Subject, clause, clauses_for
 

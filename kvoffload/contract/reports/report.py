@@ -12,9 +12,9 @@ from rich.table import Table
 
 from kvoffload.contract.clauses.capabilities import Capability, capabilities_of
 from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject
-from kvoffload.contract.clauses.situations import wanted
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.violation import ContractViolation
+from kvoffload.contract.reports.situations import wanted
 from kvoffload.contract.reports.violation import describe_violation
 
 SIGHTS = {
