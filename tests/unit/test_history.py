@@ -337,22 +337,17 @@ def as_read(calls: Iterable[Operation]) -> tuple[Operation, ...]:
     num_opened = 0
     renamed: list[Operation] = []
     for op in calls:
-        call = op.during if isinstance(op, ops.PolicyFault) else op
-        transfer = getattr(call, "transfer", None)
-        changes: dict[str, Any] = {}
+        call = ops.call_of(op)
         if isinstance(call, ops.Completion):
-            if transfer is not None and not 1 <= transfer <= num_opened:
+            if call.transfer is not None and not 1 <= call.transfer <= num_opened:
                 continue
-        elif transfer is not None:
+        elif call.transfer is not None:
             num_opened += 1
-            changes["transfer"] = num_opened
+            opened: Any = {"transfer": num_opened}
+            call = replace(call, **opened)
         for key in call.named:
             letters.setdefault(key, keys(LETTERS)[len(letters)])
-        if hasattr(call, "key"):
-            changes["key"] = letters[call.key]
-        if hasattr(call, "keys"):
-            changes["keys"] = tuple(map(letters.__getitem__, call.keys))
-        call = replace(call, **changes)
+        call = call.with_named(tuple(map(letters.__getitem__, call.named)))
         renamed.append(replace(op, during=call) if isinstance(op, ops.PolicyFault) else call)
     return tuple(renamed)
 

@@ -1,6 +1,6 @@
 """What a history is made of by chance: pools that arguments are drawn from, and choosers whose methods draw from them.
 
-A chooser is driven by the dice (``walk.py``) and judges nothing.
+A chooser is driven by the dice and judges nothing.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import itertools
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
 from kvoffload.contract.calls import operations as ops
@@ -17,6 +18,29 @@ from kvoffload.contract.lockstep.base import Lockstep
 
 Pools: TypeAlias = Mapping[str, Sequence[Any]]
 """What each argument is drawn from, by its name; a value that stands there several times is as many times as likely."""
+
+
+@dataclass(frozen=True)
+class Some:
+    """Which of some keys a call names, and in which order.
+
+    Attributes:
+        taken: of each four keys in a row, which are named.
+        turn: by how many places the named ones are rotated.
+        backwards: whether the last one then comes first.
+    """
+
+    taken: tuple[bool, ...] = (True,) * 4
+    turn: int = 0
+    backwards: bool = False
+
+    def of(self, keys: Keys) -> Keys:
+        """The keys that are named."""
+        named = tuple(key for i, key in enumerate(keys) if self.taken[i % 4])
+        turn = self.turn % (len(named) or 1)
+        rotated = named[turn:] + named[:turn]
+        return rotated[::-1] if self.backwards else rotated
+
 
 KEYS = ops.keys("abcdef")
 _DICE = random.Random(0)
@@ -27,9 +51,12 @@ KEY_LISTS: tuple[Keys, ...] = (
     *(tuple(_DICE.choices(KEYS, k=k)) for k, times in ((1, 50), (2, 60), (3, 40), (4, 20)) for _ in range(times)),
     *[()] * 4,
 )
-PICKS = tuple(range(64))
+INDICES = tuple(range(64))
 REQUESTS = ("", "r1", "r2")
 EITHER = (False, True)
+PARTS = tuple(Some(tuple(bool(n >> i & 1) for i in range(4)), turn=n) for n in range(64))
+# All keys, forwards or backwards, in three of eight cases; every part of them, each rotated in several ways, in five.
+SOME = (Some(backwards=True), Some()) * 12 + PARTS[24:]
 ONE_IN_FOUR = (False, False, False, True)
 ONE_IN_TWELVE = (False,) * 11 + (True,)
 FAULTS = tuple(
@@ -106,12 +133,3 @@ class Chooser(ABC):
     @abstractmethod
     def finish(self) -> None:
         """End the history with calls that show what the others have left behind."""
-
-
-def some_of(keys: Keys, pick: int) -> Keys:
-    """All of the keys, for a third of the picks, or a part, turned round or rotated: every number is a choice."""
-    if pick % 64 < 24:
-        return keys if pick % 2 else keys[::-1]
-    chosen = tuple(key for i, key in enumerate(keys) if pick >> (i % 4) & 1)
-    turn = pick % (len(chosen) or 1)
-    return chosen[turn:] + chosen[:turn]

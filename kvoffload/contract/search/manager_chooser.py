@@ -22,16 +22,17 @@ from kvoffload.contract.search.choices import (
     CAPACITIES,
     EITHER,
     FAULTS,
+    INDICES,
     KEY_LISTS,
     KEYS,
     ONE_IN_FOUR,
     ONE_IN_TWELVE,
-    PICKS,
     REQUESTS,
+    SOME,
     Chooser,
     Pools,
+    Some,
     choice,
-    some_of,
 )
 from kvoffload_spec import tier as spec
 
@@ -61,12 +62,10 @@ class ManagerChooser(Chooser):
         self.fault = fault
         self.stores: list[Transfer] = []
         self.loads: list[Transfer] = []
-        self.num_transfers = 0
         self.life = 0  # of the stores, the first since the last reset
 
     def _next_transfer(self) -> int:
-        self.num_transfers += 1
-        return self.num_transfers
+        return len(self.stores) + len(self.loads) + 1
 
     def _prepare_store(self, keys: Keys, one_shot: bool = False, request: str = "") -> ops.PrepareStore:
         op = ops.PrepareStore(keys, self._next_transfer(), one_shot, request)
@@ -93,7 +92,7 @@ class ManagerChooser(Chooser):
         """Any keys: new, resident, pending, evicted before, repeated, none; the request may finish before the store."""
         self.lockstep.apply(self._prepare_store(keys, one_shot, request))
 
-    @choice(pick=PICKS, times=(1, 2, 3), request=REQUESTS)
+    @choice(pick=INDICES, times=(1, 2, 3), request=REQUESTS)
     def store_again(self, pick: int, times: int, request: str) -> None:
         """One to three keys that were evicted come back, one after the other: what ghosts are remembered for."""
         state = self.lockstep.state
@@ -101,26 +100,26 @@ class ManagerChooser(Chooser):
             if gone := [key for key in spec.new_keys(state.tier, KEYS) if key in state.evicted]:
                 self.store((gone[(pick + turn) % len(gone)],), True, request)
 
-    @choice(which=PICKS, pick=PICKS, failure=ONE_IN_FOUR, one_shot=EITHER, stale=ONE_IN_TWELVE)
-    def complete_store(self, which: int, pick: int, failure: bool, one_shot: bool, stale: bool) -> None:
+    @choice(which=INDICES, pick=SOME, failure=ONE_IN_FOUR, one_shot=EITHER, stale=ONE_IN_TWELVE)
+    def complete_store(self, which: int, pick: Some, failure: bool, one_shot: bool, stale: bool) -> None:
         """All or a part of a store, in any order; mostly of one that is outstanding."""
         outstanding = {transfer for transfer, _ in self.lockstep.state.transfers.writes}
         transfer, keys = self._one_of(self.stores, outstanding, which, stale)
-        self.lockstep.apply(ops.CompleteStore(some_of(keys, pick), not failure, transfer, one_shot))
+        self.lockstep.apply(ops.CompleteStore(pick.of(keys), not failure, transfer, one_shot))
 
-    @choice(pick=PICKS, again=ONE_IN_TWELVE, one_shot=EITHER)
-    def prepare_load(self, pick: int, again: bool, one_shot: bool) -> None:
+    @choice(pick=SOME, again=ONE_IN_TWELVE, one_shot=EITHER)
+    def prepare_load(self, pick: Some, again: bool, one_shot: bool) -> None:
         """Ready keys, now and then with a repeat."""
         if self._ready():
-            keys = some_of(self._ready(), pick)
+            keys = pick.of(self._ready())
             self.lockstep.apply(self._prepare_load(keys + keys[:1] if again else keys, one_shot))
 
-    @choice(which=PICKS, pick=PICKS, keyed=ONE_IN_FOUR, others=ONE_IN_TWELVE, one_shot=EITHER, stale=ONE_IN_FOUR)
-    def complete_load(self, which: int, pick: int, keyed: bool, others: bool, one_shot: bool, stale: bool) -> None:
+    @choice(which=INDICES, pick=SOME, keyed=ONE_IN_FOUR, others=ONE_IN_TWELVE, one_shot=EITHER, stale=ONE_IN_FOUR)
+    def complete_load(self, which: int, pick: Some, keyed: bool, others: bool, one_shot: bool, stale: bool) -> None:
         """All or a part of a load, in any order, mostly by its id and of one that is outstanding; rarely other keys."""
         outstanding = {transfer for transfer, _ in self.lockstep.state.transfers.reads}
         transfer, keys = self._one_of(self.loads, outstanding, which, stale)
-        keys = some_of(self._ready() if others else keys, pick)
+        keys = pick.of(self._ready() if others else keys)
         self.lockstep.apply(ops.CompleteLoad(keys, None if keyed else transfer, one_shot))
 
     @staticmethod
@@ -155,15 +154,12 @@ class ManagerChooser(Chooser):
         if rare in ("reset", "late"):
             life, self.life = self.stores[self.life :], len(self.stores)
             self.lockstep.apply(ops.ResetCache())
-            if life and rare == "late":
-                self._complete_late(*life[0])
+            if life and rare == "late":  # the first store of the life before is made again, then the first completes
+                transfer, keys = life[0]
+                self.lockstep.apply(self._prepare_store(keys))
+                self.lockstep.apply(ops.CompleteStore(keys, transfer=transfer))
         elif rare != "nothing":
             self.lockstep.apply(ops.FinishRequest(rare))
-
-    def _complete_late(self, transfer: int, keys: Keys) -> None:
-        """The first store of the life before is made again, and then the first one completes."""
-        self.lockstep.apply(self._prepare_store(keys))
-        self.lockstep.apply(ops.CompleteStore(keys, transfer=transfer))
 
     def finish(self) -> None:
         """End with evictions, a drain of the events and a fault in the policy, now and then in a second life."""
