@@ -1,8 +1,6 @@
 """The text of a history: what is written, what is read, and every way in which a text can be wrong."""
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -343,12 +341,11 @@ def as_read(calls: Iterable[Operation]) -> tuple[Operation, ...]:
                 continue
         elif call.transfer is not None:
             num_opened += 1
-            opened: Any = {"transfer": num_opened}
-            call = replace(call, **opened)
+            call = call.but(transfer=num_opened)
         for key in call.named:
             letters.setdefault(key, keys(LETTERS)[len(letters)])
         call = call.with_named(tuple(map(letters.__getitem__, call.named)))
-        renamed.append(replace(op, during=call) if isinstance(op, ops.PolicyFault) else call)
+        renamed.append(op.but(during=call) if isinstance(op, ops.PolicyFault) else call)
     return tuple(renamed)
 
 

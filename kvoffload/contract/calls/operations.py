@@ -1,5 +1,8 @@
 """A call as data. A history is a list of these, whoever chose them.
 
+An operation says of itself what is to be said, so that a new one is a class here, its call in a driver and an adapter,
+its judge in a lockstep, and a choice of a chooser.
+
 A transfer is named by a number of the history's own, given by the operation that prepares it, so that a history stays
 meaningful when calls are dropped from it: completing a transfer that was never prepared is no call at all.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 from kvoffload.contract.clauses.clause_list import Subject
 from kvoffload.types import OffloadKey, make_offload_key
@@ -32,7 +35,7 @@ def keys(names: str) -> Keys:
 
 @dataclass(frozen=True)
 class Operation:
-    """One call on a manager or a policy; what is true of every such call is said where its class begins.
+    """One call on a manager or a policy; what every such call has in common, its class says in its first line.
 
     Attributes:
         on: the subjects that it is a call on; of none if the class is a kind of operations.
@@ -79,6 +82,10 @@ class Operation:
         """The keys that the call names."""
         return ()
 
+    def but(self, **fields: Any) -> Self:
+        """The same call with other values in these fields."""
+        return replace(self, **fields)
+
     def with_named(self, named: Keys) -> Operation:
         """The same call with these keys, of which there are as many as it takes."""
         return self
@@ -87,8 +94,7 @@ class Operation:
         """The same call with one thing less: without one of its keys, say."""
         for name, plain in (("one_shot", False), ("success", True), ("request", "")):
             if getattr(self, name) != plain:
-                changed: Any = {name: plain}
-                yield replace(self, **changed)
+                yield self.but(**{name: plain})
 
     def answer(self, value: Any, listed: Listed) -> str:
         """What the call returned, in a few words; empty if that says nothing."""
@@ -108,7 +114,7 @@ class OneKey(Operation):
 
     def with_named(self, named: Keys) -> Operation:
         """The same call with another key."""
-        return replace(self, key=named[0])
+        return self.but(key=named[0])
 
 
 class ManyKeys(Operation):
@@ -126,8 +132,7 @@ class ManyKeys(Operation):
 
     def with_named(self, named: Keys) -> Operation:
         """The same call with these keys."""
-        changed: Any = {"keys": named}
-        return replace(self, **changed)
+        return self.but(keys=named)
 
     def simpler(self) -> Iterator[Operation]:
         """One key less, or one thing less."""
@@ -146,8 +151,7 @@ class Completion(ManyKeys):
         """One thing less, or the same keys without the transfer's id."""
         yield from super().simpler()
         if self.transfer is not None:
-            unnamed: Any = {"transfer": None}
-            yield replace(self, **unnamed)
+            yield self.but(transfer=None)
 
 
 @dataclass(frozen=True)
@@ -253,14 +257,14 @@ class PolicyFault(Operation, on=MANAGER, verb={}, needs=("faults", "policy")):
 
     def with_named(self, named: Keys) -> Operation:
         """The same fault in the call with other keys."""
-        return replace(self, during=self.during.with_named(named))
+        return self.but(during=self.during.with_named(named))
 
     def simpler(self) -> Iterator[Operation]:
         """The same fault in a simpler call, or earlier in it."""
         for during in self.during.simpler():
-            yield replace(self, during=during)
+            yield self.but(during=during)
         if self.nth:
-            yield replace(self, nth=self.nth - 1)
+            yield self.but(nth=self.nth - 1)
 
 
 # --- calls on a policy ---
@@ -291,7 +295,7 @@ class Insert(OnePolicyKey, on=POLICY, verb={"insert": {"idle": False}, "insert-i
         """The block idle at once, or inserted for no request."""
         yield from super().simpler()
         if not self.idle:
-            yield replace(self, idle=True)
+            yield self.but(idle=True)
 
 
 @dataclass(frozen=True)
@@ -333,7 +337,7 @@ class Evict(ManyKeys, on=POLICY, verb="evict", method="evict"):
         """One protected key less, or one victim less."""
         yield from super().simpler()
         if self.n:
-            yield replace(self, n=self.n - 1)
+            yield self.but(n=self.n - 1)
 
     def answer(self, value: Any, listed: Listed) -> str:
         """The victims, in their order."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
-from typing import Any
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.lockstep.manager.state import ManagerState
@@ -24,14 +22,13 @@ def claimed_call(claims: Set[str], state: ManagerState, op: ops.Operation) -> op
     if not op.needs <= claims:
         return None
     if op.one_shot and "one-shot" not in claims:
-        listed: Any = {"one_shot": False}
-        op = replace(op, **listed)
+        op = op.but(one_shot=False)
     match op:
         case ops.PrepareLoad() if "unready-loads" not in claims:
             return _with_keys(op, spec.ready(state.tier))
         case ops.CompleteStore() | ops.CompleteLoad() if op.transfer is not None:
             if "transfer-ids" not in claims:
-                return _release(claims, state, replace(op, transfer=None))
+                return _release(claims, state, op.but(transfer=None))
             if "late-completions" not in claims and not _is_outstanding(state, op):
                 return None
     return _release(claims, state, op)
@@ -52,4 +49,4 @@ def _is_outstanding(state: ManagerState, op: ops.CompleteStore | ops.CompleteLoa
 
 def _with_keys(op: ops.PrepareLoad | ops.CompleteLoad, allowed: Set[OffloadKey]) -> ops.Operation | None:
     kept = tuple(key for key in op.keys if key in allowed)
-    return replace(op, keys=kept) if kept or not op.keys else None
+    return op.but(keys=kept) if kept or not op.keys else None
