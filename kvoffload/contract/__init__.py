@@ -1,13 +1,20 @@
-"""The verification library: hand it a policy or a manager, and it says which clause of the contract is broken."""
+"""The verification library: hand it a policy or a manager, and it says which clause of the contract is broken.
 
-from kvoffload.contract.checks import check_manager, check_policy
-from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
-from kvoffload.contract.decorators import Check, manager_contract, policy_contract
-from kvoffload.contract.lockstep import ContractViolation
-from kvoffload.contract.operations import keys
-from kvoffload.contract.requests import Request
-from kvoffload.contract.verdict import Report, Verdict
-from kvoffload.policies.base import BlockStatus
+A name is imported when it is first used, so that a part of the library can be had without the rest.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kvoffload.contract.checks import check_manager, check_policy
+    from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
+    from kvoffload.contract.decorators import Check, manager_contract, policy_contract
+    from kvoffload.contract.lockstep import ContractViolation
+    from kvoffload.contract.operations import keys
+    from kvoffload.contract.requests import Request
+    from kvoffload.contract.verdict import Report, Verdict
+    from kvoffload.policies.base import BlockStatus
 
 __all__ = [
     "CLAUSES",
@@ -25,3 +32,31 @@ __all__ = [
     "manager_contract",
     "policy_contract",
 ]
+
+_MODULES = {
+    "CLAUSES": "kvoffload.contract.clauses",
+    "CONTRACT_VERSION": "kvoffload.contract.clauses",
+    "BlockStatus": "kvoffload.policies.base",
+    "Check": "kvoffload.contract.decorators",
+    "Clause": "kvoffload.contract.clauses",
+    "ContractViolation": "kvoffload.contract.lockstep",
+    "Report": "kvoffload.contract.verdict",
+    "Request": "kvoffload.contract.requests",
+    "Verdict": "kvoffload.contract.verdict",
+    "check_manager": "kvoffload.contract.checks",
+    "check_policy": "kvoffload.contract.checks",
+    "keys": "kvoffload.contract.operations",
+    "manager_contract": "kvoffload.contract.decorators",
+    "policy_contract": "kvoffload.contract.decorators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_MODULES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
