@@ -196,18 +196,18 @@ class PolicyStateMachine(RuleBasedStateMachine):
         given = {equal(key) for key in protected}
         answer = self.policy.evict(n, given)
         expect(self.last_call, "a call leaves the set that it is given as it is", protected, given)
-        rule = f"evict() says None if and only if there are fewer candidates: {shown(sorted(candidates))}"
-        expect(self.last_call, rule, spec.refuses(self.residents, n, protected), answer is None)
+        sentence = f"evict() says None if and only if there are fewer candidates: {shown(sorted(candidates))}"
+        expect(self.last_call, sentence, spec.refuses(self.residents, n, protected), answer is None)
         if answer is None:
             return
         victims = [key for key, _ in answer]
-        rule = f"n distinct victims go, each of them a candidate: {shown(sorted(candidates))}"
-        expect(self.last_call, rule, [n, n], [len(victims), len(candidates.intersection(victims))])
+        sentence = f"n distinct victims go, each of them a candidate: {shown(sorted(candidates))}"
+        expect(self.last_call, sentence, [n, n], [len(victims), len(candidates.intersection(victims))])
         for key, block in answer:
             expect(self.last_call, f"{shown([key])} goes with its block", True, block is self.blocks.pop(key))
         if self.in_order is not None:
-            rule = "the victims are the next ones of the order"
-            expect(self.last_call, rule, shown(self.in_order.victims(n, protected)), shown(victims))
+            sentence = "the victims are the next ones of the order"
+            expect(self.last_call, sentence, shown(self.in_order.victims(n, protected)), shown(victims))
             self.in_order = self.in_order.evict(*victims, protected=protected)
         self.residents = spec.remove(self.residents, *victims)
 
@@ -228,20 +228,20 @@ class PolicyStateMachine(RuleBasedStateMachine):
     def get_agrees(self) -> None:
         """The very block that was inserted is under its key until it leaves, and nothing is under any other key."""
         for key in KEYS:
-            rule = f"get() of {shown([key])} gives the very block that was inserted, while it is resident"
-            expect(self.last_call, rule, self.blocks.get(key), self.policy.get(equal(key)))
+            sentence = f"get() of {shown([key])} gives the very block that was inserted, while it is resident"
+            expect(self.last_call, sentence, self.blocks.get(key), self.policy.get(equal(key)))
 
     @invariant()
     def blocks_are_only_read(self) -> None:
         """A policy reads the ``ref_cnt`` of a block; who writes it is the manager, here the machine."""
         for key, block in self.blocks.items():
-            rule = f"the policy leaves the ref_cnt of {shown([key])} alone"
-            expect(self.last_call, rule, self.ref_cnts[key], block.ref_cnt)
+            sentence = f"the policy leaves the ref_cnt of {shown([key])} alone"
+            expect(self.last_call, sentence, self.ref_cnts[key], block.ref_cnt)
 
     @invariant()
     def list_is_exact(self) -> None:
         """The evictable list holds exactly the idle keys, each once."""
         evictable = getattr(self.policy, "evictable_blocks", None)
         if evictable is not None:
-            rule = "the evictable list holds exactly the idle keys, each once"
-            expect(self.last_call, rule, shown(sorted(self.residents.idle)), shown(sorted(evictable)))
+            sentence = "the evictable list holds exactly the idle keys, each once"
+            expect(self.last_call, sentence, shown(sorted(self.residents.idle)), shown(sorted(evictable)))
