@@ -14,6 +14,7 @@ from kvoffload.policies.base import BlockStatus
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
 if TYPE_CHECKING:
+    from kvoffload.stats import OffloadingStats
     from kvoffload.types import LoadStoreSpec, LookupResult, OffloadingEvent, PrepareStoreOutput
 
 
@@ -111,6 +112,22 @@ class OffloadingManager(ABC):
     def num_evictable_cache_blocks(self) -> int:
         """The evictable counter: how many ready blocks no load reads, in blocks."""
 
+    # What a manager may show besides, for whoever checks or observes it.
+
+    @property
+    def num_free_blocks(self) -> int | None:
+        """How many blocks hold nothing, in blocks; ``None`` if the manager does not show it."""
+        return None
+
+    @property
+    def policy(self) -> CachePolicy | None:
+        """What holds the blocks and chooses the victims, to be looked at only; ``None`` if it is not shown."""
+        return None
+
+    def get_stats(self) -> OffloadingStats | None:
+        """A snapshot of what was counted since the manager was made or reset; ``None`` if it counts nothing."""
+        return None
+
 
 class CachePolicy(ABC):
     """Holds the resident blocks and chooses which idle ones leave.
@@ -126,6 +143,12 @@ class CachePolicy(ABC):
     Raises:
         ValueError: if ``cache_capacity`` is negative.
     """
+
+    if TYPE_CHECKING:
+        # For the type checker only: some policies set an attribute, which a property would not let them.
+        @property
+        def evictable_blocks(self) -> Collection[OffloadKey]:
+            """The evictable list: the keys of the idle blocks, each once. A policy need not have one to show."""
 
     def __init__(self, cache_capacity: int) -> None:
         if cache_capacity < 0:

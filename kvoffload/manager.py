@@ -78,8 +78,11 @@ class CPUOffloadingManager(OffloadingManager):
 
     @property
     def num_free_blocks(self) -> int:
-        """How many blocks hold nothing, in blocks."""
         return self._pool.num_free
+
+    @property
+    def policy(self) -> CachePolicy:
+        return self._policy
 
     def lookup(self, key: OffloadKey, req_context: ReqContext = NO_REQUEST) -> LookupResult:
         block = self._policy.get(key)
@@ -233,7 +236,6 @@ class CPUOffloadingManager(OffloadingManager):
         return events
 
     def get_stats(self) -> OffloadingStats:
-        """A snapshot of what was counted since the manager was made or reset, and of where its blocks are."""
         idle, pending = self._num_evictable_cache_blocks, self._num_pending_cache_blocks
         pinned = self._pool.num_blocks - self._pool.num_free - idle - pending
         return OffloadingStats(replace(self._counters), self._pool.num_blocks, pending, pinned, idle)

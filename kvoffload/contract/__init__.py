@@ -1,14 +1,21 @@
-"""The verification library: hand it a policy or a manager, and it says which clause of the contract is broken."""
+"""The verification library: hand it a policy or a manager, and it says which clause of the contract is broken.
 
-from kvoffload.contract.calls.operations import keys
-from kvoffload.contract.checks import check_manager, check_policy, replay_history
-from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause
-from kvoffload.contract.decorators import Check, manager_contract, policy_contract
-from kvoffload.contract.lockstep.violation import ContractViolation
-from kvoffload.contract.reports.report import Report, Verdict
-from kvoffload.contract.targets.adapters import as_policy
-from kvoffload.contract.targets.requests import Request
-from kvoffload.policies.base import BlockStatus
+A name is imported when it is first used, so that a part of the library can be had without the rest.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kvoffload.contract.calls.operations import keys
+    from kvoffload.contract.checks import check_manager, check_policy, replay_history
+    from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
+    from kvoffload.contract.decorators import Check, manager_contract, policy_contract
+    from kvoffload.contract.lockstep.violation import ContractViolation
+    from kvoffload.contract.reports.report import Report, Verdict
+    from kvoffload.contract.targets.adapters import as_policy
+    from kvoffload.contract.targets.requests import Request
+    from kvoffload.policies.base import BlockStatus
 
 __all__ = [
     "CLAUSES",
@@ -28,3 +35,33 @@ __all__ = [
     "policy_contract",
     "replay_history",
 ]
+
+_MODULES = {
+    "CLAUSES": "kvoffload.contract.clauses",
+    "CONTRACT_VERSION": "kvoffload.contract.clauses",
+    "BlockStatus": "kvoffload.policies.base",
+    "Check": "kvoffload.contract.decorators",
+    "Clause": "kvoffload.contract.clauses",
+    "ContractViolation": "kvoffload.contract.lockstep.violation",
+    "Report": "kvoffload.contract.reports.report",
+    "Request": "kvoffload.contract.targets.requests",
+    "Verdict": "kvoffload.contract.reports.report",
+    "as_policy": "kvoffload.contract.targets.adapters",
+    "check_manager": "kvoffload.contract.checks",
+    "check_policy": "kvoffload.contract.checks",
+    "keys": "kvoffload.contract.calls.operations",
+    "manager_contract": "kvoffload.contract.decorators",
+    "policy_contract": "kvoffload.contract.decorators",
+    "replay_history": "kvoffload.contract.checks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_MODULES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

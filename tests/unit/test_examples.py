@@ -47,8 +47,8 @@ def test_the_quickstart_shows_what_comes_out() -> None:
 
 
 def test_the_quickstart_s_tests_are_those_of_the_examples() -> None:
-    usage = (EXAMPLES / "usage.py").read_text()
-    assert [block for block in python_blocks() if block not in usage] == []
+    examples = "".join(file.read_text() for file in FILES)
+    assert [block for block in python_blocks() if block not in examples] == []
 
 
 def python_blocks() -> Iterator[str]:

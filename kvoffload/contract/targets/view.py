@@ -53,7 +53,8 @@ class ManagerView:
             counts["counter"] = getattr(self.manager, self.counter)
         if self.free is not None:
             free = getattr(self.manager, self.free)
-            counts["free"] = free() if callable(free) else free
+            if free is not None:
+                counts["free"] = free() if callable(free) else free
         return counts
 
     def stats(self) -> dict[str, float]:

@@ -8,7 +8,8 @@ from kvoffload_spec.order.arc import Arc
 from kvoffload_spec.order.fifo import Fifo
 from kvoffload_spec.order.lfu import LfuAging
 from kvoffload_spec.order.list_lru import ListLru
+from kvoffload_spec.order.protocol import Order
 from kvoffload_spec.order.s3fifo import S3Fifo
 from kvoffload_spec.order.slru import Slru
 
-__all__ = ["Arc", "Fifo", "LfuAging", "ListLru", "S3Fifo", "Slru"]
+__all__ = ["Arc", "Fifo", "LfuAging", "ListLru", "Order", "S3Fifo", "Slru"]
