@@ -17,7 +17,7 @@ from typing import ClassVar, TypeAlias
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import Keys
-from kvoffload.contract.lockstep.manager.run import ManagerLockstep
+from kvoffload.contract.lockstep.manager.judges import ManagerLockstep
 from kvoffload.contract.search.choices import (
     CAPACITIES,
     EITHER,
@@ -178,6 +178,7 @@ class ManagerChooser(Chooser):
         self.store(KEYS[:3], success=True)
         self.prepare_store(KEYS[3:5], one_shot=False)
         self.lockstep.apply(self._prepare_load(self._ready()[:1]))
+        self.lockstep.finish()  # nothing is judged after the fault, so that the whole history is judged before it
         during, num_calls = self._call_that_uses(method)
         self.lockstep.apply(ops.PolicyFault(during, method, nth % num_calls, after))
         self.lockstep.finish()
