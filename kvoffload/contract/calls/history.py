@@ -20,7 +20,6 @@ from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.program import Names
 from kvoffload.contract.clauses.clause_list import Subject
 from kvoffload.interface import CachePolicy
-from kvoffload.types import make_offload_key
 
 
 class HistoryError(ValueError):
@@ -231,7 +230,7 @@ def _arguments(name: str, verb: _Verb, words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         if not re.fullmatch("[a-z]|k[0-9]+", word):
             raise HistoryError(f"{word!r} is no key; write a letter from a to z, or k and a number, such as k26.")
-    keys = tuple(make_offload_key(word.encode(), 0) for word in words)
+    keys = tuple(map(ops.key_named, words))
     if "keys" in verb.takes:
         return values | {"keys": keys}
     if len(keys) != ("key" in verb.takes):

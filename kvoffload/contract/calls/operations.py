@@ -10,14 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from kvoffload.types import OffloadKey, make_offload_key
+from kvoffload.types import OffloadKey
 
 Keys: TypeAlias = tuple[OffloadKey, ...]
 
 
 def keys(names: str) -> Keys:
     """One key for each letter, ready to be unpacked into variables of these names."""
-    return tuple(make_offload_key(name.encode(), 0) for name in names)
+    return tuple(map(key_named, names))
+
+
+def key_named(name: str) -> OffloadKey:
+    """The key of that name in group 0, made here: what is checked may be wrong about how keys are made."""
+    return OffloadKey(name.encode() + bytes(4))
 
 
 @dataclass(frozen=True)

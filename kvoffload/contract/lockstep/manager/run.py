@@ -143,7 +143,7 @@ class ManagerRun(Lockstep):
         """Tell the cause of all that differs; what a call is blamed for on this very key comes before the usual."""
 
         def id_of(difference: Difference) -> str:
-            if difference.aspect == "stats" and difference.came == "blocks_skipped":
+            if difference.came == "blocks_skipped" and "admission" in self.claims:
                 return self.state.clause_of_admission
             return blame_one(difference) or blame.get(difference.aspect) or ASPECTS[difference.aspect]
 
