@@ -132,8 +132,8 @@ class Unwatchable(SlotsPolicy):
         super().__setattr__(name, value)
 
 
-def check_slots(manager: type[CPUOffloadingManager], policy: Any) -> Report:
-    return check_manager(lambda n: manager(n, policy, enable_events=True), order="lru")
+def check_slots(manager: type[CPUOffloadingManager], policy: Any, budget: int = 300) -> Report:
+    return check_manager(lambda n: manager(n, policy, enable_events=True), order="lru", budget=budget)
 
 
 def test_a_policy_with_slots_is_watched_and_faulted() -> None:
@@ -146,7 +146,7 @@ def test_a_guard_that_asks_a_policy_with_slots_is_told() -> None:
 
 
 def test_what_cannot_be_watched_is_inconclusive_and_never_kept() -> None:
-    report = check_slots(AsksWhenThereIsNoHope, Unwatchable)
+    report = check_slots(AsksWhenThereIsNoHope, Unwatchable, budget=40)
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "refused by the guard" in str(report) and "fault in the policy" in str(report)
 

@@ -178,7 +178,6 @@ class ManagerChooser(Chooser):
         self.store(KEYS[:3], success=True)
         self.prepare_store(KEYS[3:5], one_shot=False)
         self.lockstep.apply(self._prepare_load(self._ready()[:1]))
-        self.lockstep.finish()  # nothing is judged after the fault, so that the whole history is judged before it
         during, num_calls = self._call_that_uses(method)
         self.lockstep.apply(ops.PolicyFault(during, method, nth % num_calls, after))
         self.lockstep.finish()

@@ -26,11 +26,11 @@ def judge_fault(run: ManagerRun, op: ops.PolicyFault) -> None:
     with run.shown.failing(op.method, op.nth, op.after) as raised:
         outcome = run.record(run.driver.perform(op.during))
     run.over = True
-    if not raised:
-        return
-    run.saw("fault in the policy")
     try:
-        _judge_books(run, op, before, outcome)
+        if raised:
+            run.saw("fault in the policy")
+            _judge_books(run, op, before, outcome)
+        _judge_lookups(run)
     except ContractViolation:
         _judge_without_fault(run, op.during)
         raise
@@ -42,6 +42,7 @@ def _judge_without_fault(run: ManagerRun, call: ops.Operation) -> None:
     try:
         for op in (*(step.op for step in tuple(run.history)[:-1]), call, ops.TakeEvents()):
             other.apply(op)
+        other.finish()
     except ContractViolation as violation:
         if violation.clause.id in run.watch.quiet:
             raise EndedQuietlyError from violation
@@ -106,6 +107,16 @@ def _lost_counts(
             yield Difference(
                 "stats", f"{name} {count}", f"{name} {stats[name]}", "counted from what the fault has left", came=name
             )
+
+
+def _judge_lookups(run: ManagerRun) -> None:
+    """What a caller is told of a key is what the policy shows of it."""
+    for key in run.state.known:
+        expected = run.state.told(run.shown.key(key).residency)
+        outcome = run.driver.perform(ops.Lookup(key))
+        if outcome.value != expected:
+            why = f"the manager's policy shows that {key!r} is {expected}"
+            run.broken("lookup-truth", f"lookup({key!r}) is {expected}", shown(outcome), why)
 
 
 def _judge_late_completions(run: ManagerRun) -> None:

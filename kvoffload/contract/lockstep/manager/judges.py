@@ -11,7 +11,6 @@ from kvoffload.contract.lockstep.manager.events import judge_take_events
 from kvoffload.contract.lockstep.manager.faults import judge_fault
 from kvoffload.contract.lockstep.manager.loads import judge_complete_load, judge_prepare_load
 from kvoffload.contract.lockstep.manager.lookups import (
-    judge_answer,
     judge_finish,
     judge_lookup,
     judge_reset,
@@ -53,9 +52,9 @@ class ManagerLockstep(ManagerRun):
 
     def _judge_whole(self) -> None:
         """Look every key up: what the policy shows is not what a caller is told."""
-        for key in self.state.known:
+        for key in tuple(self.state.known):
             self.history.append(Step(ops.Lookup(key)))
             self.num_calls += 1
-            judge_answer(self, ops.Lookup(key))
+            judge_lookup(self, ops.Lookup(key))
             self.history.pop()
             self.num_calls -= 1

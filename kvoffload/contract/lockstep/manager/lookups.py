@@ -17,17 +17,12 @@ LOOKUPS = {"MISS": "misses", "HIT_PENDING": "pending_hits", "HIT": "hits"}
 
 def judge_lookup(run: ManagerRun, op: ops.Lookup) -> None:
     """The answer is what the model says, and nothing changes."""
-    judge_answer(run, op)
-    run.compare(op.named, blame_all("lookup-pure"))
-
-
-def judge_answer(run: ManagerRun, op: ops.Lookup) -> None:
-    """The answer is what the model says."""
     outcome = run.perform(op, never_raises="lookup-truth")
     expected = spec.lookup(run.state.tier, op.key)
     if outcome.value != run.state.told(expected):
         run.broken("lookup-truth", expected, outcome.value, run.state.why(op.key))
     run.state.totals[LOOKUPS[expected]] += 1
+    run.compare(op.named, blame_all("lookup-pure"))
 
 
 def judge_touch(run: ManagerRun, op: ops.TouchKeys) -> None:
