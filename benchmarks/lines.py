@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from unittest.mock import Mock, call
 
 from benchmarks.common import BATCH, FullTier, WalkingLRU
 from kvoffload import CachePolicy, LRUCachePolicy
-from kvoffload.contract.targets.cost import Cost, PolicyWitness, cost_of
+from kvoffload.contract.targets.cost import Cost, cost_of
 from kvoffload.policies.factory import CachePolicyFactory
 
 CLAIM = (
@@ -44,13 +44,12 @@ def store_cost(tier: FullTier, refused: bool) -> Cost:
 
 def asked_by_refusal(num_blocks: int) -> tuple[int, int]:
     """For how many of its keys a guarded refusal asks the policy, and how often it asks for anything else."""
-    witness = PolicyWitness(LRUCachePolicy(num_blocks))
-    tier = FullTier(num_blocks, lambda _: cast(CachePolicy, witness), num_pinned=num_blocks)
+    tier = FullTier(num_blocks, LRUCachePolicy, num_pinned=num_blocks)
+    witness = tier.manager._policy = Mock(wraps=tier.manager._policy)
     keys = tier.new_keys()
-    witness.asked.clear()
     tier.manager.prepare_store(keys)
-    gets = sum(("get", key) in witness.asked for key in keys)
-    return gets, len(witness.asked) - gets
+    gets = sum(call.get(key) in witness.mock_calls for key in keys)
+    return gets, len(witness.mock_calls) - gets
 
 
 def row(label: str, cells: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome, Stored
 from kvoffload.contract.clauses.capabilities import claims_of
-from kvoffload.contract.lockstep.manager.run import ManagerLockstep
+from kvoffload.contract.lockstep.manager.judges import ManagerLockstep
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.reports.violation import describe_violation
 from kvoffload.contract.targets.adapters.manager import FittedManager

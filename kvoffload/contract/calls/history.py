@@ -21,7 +21,6 @@ from kvoffload.contract.calls.operations import call_of
 from kvoffload.contract.calls.program import Names
 from kvoffload.contract.clauses.clause_list import Subject
 from kvoffload.interface import CachePolicy
-from kvoffload.types import make_offload_key
 
 
 class HistoryError(ValueError):
@@ -189,7 +188,7 @@ def _arguments(name: str, takes: Set[str], words: Sequence[str]) -> dict[str, An
     for word in words:
         if not re.fullmatch("[a-z]|k[0-9]+", word):
             raise HistoryError(f"{word!r} is no key; write a letter from a to z, or k and a number, such as k26.")
-    keys = tuple(make_offload_key(word.encode(), 0) for word in words)
+    keys = tuple(map(ops.key_named, words))
     if "keys" in takes:
         return values | {"keys": keys}
     if len(keys) != ("key" in takes):

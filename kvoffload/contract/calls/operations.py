@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 from kvoffload.contract.clauses.clause_list import Subject
-from kvoffload.types import OffloadKey, make_offload_key
+from kvoffload.types import OffloadKey
 
 Keys: TypeAlias = tuple[OffloadKey, ...]
 Listed: TypeAlias = Callable[[Iterable[object]], str]
@@ -30,7 +30,12 @@ NO_TRANSFER: int | None = None
 
 def keys(names: str) -> Keys:
     """One key for each letter, ready to be unpacked into variables of these names."""
-    return tuple(make_offload_key(name.encode(), 0) for name in names)
+    return tuple(map(key_named, names))
+
+
+def key_named(name: str) -> OffloadKey:
+    """The key of that name in group 0, made here: what is checked may be wrong about how keys are made."""
+    return OffloadKey(name.encode() + bytes(4))
 
 
 @dataclass(frozen=True)

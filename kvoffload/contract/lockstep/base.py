@@ -17,6 +17,7 @@ from kvoffload.contract.calls.operations import FinishRequest, Operation
 from kvoffload.contract.calls.outcome import Outcome, Step, WrongTypeError
 from kvoffload.contract.calls.style import NOWHERE, OURS, Origin
 from kvoffload.contract.clauses.clause_list import Subject, clause
+from kvoffload.contract.lockstep.reading import ReadError, read
 from kvoffload.contract.lockstep.violation import ContractViolation, EndedQuietlyError
 
 
@@ -100,6 +101,8 @@ class Lockstep(ABC):
     def record(self, outcome: Outcome) -> Outcome:
         """Note in the history what the last call returned, and judge that it changed nothing it was only to read."""
         self.history[-1].outcome = outcome
+        if outcome.raised is not None:
+            read(str, outcome.raised)  # a report shows what it says
         # Where that is known already, the history goes on: whoever is driving has its own copy of what was changed.
         if outcome.changed and "arguments-kept" not in self.watch.quiet:
             why = "what a call is given belongs to its caller; the call may only read it"
@@ -150,18 +153,17 @@ class Lockstep(ABC):
             with suppress(EndedQuietlyError):
                 try:
                     judge()
-                except (ContractViolation, EndedQuietlyError):
-                    raise
-                except Exception as raised:
-                    self._unreadable(raised)
+                except ReadError as error:
+                    self._unreadable(error)
         except ContractViolation as violation:
             self.watch.violation = self.watch.violation or violation
             raise
 
-    def _unreadable(self, raised: Exception) -> NoReturn:
+    def _unreadable(self, error: ReadError) -> NoReturn:
         """What the implementation shows after a call cannot even be read."""
-        if not self.history:
-            raise raised
+        raised = error.__cause__
+        if not self.history or not isinstance(raised, Exception):
+            raise error
         where = traceback.extract_tb(raised.__traceback__)[-1]
         self._read_error = raised
         why = f"raised in {where.name}() when what the {self.subject} shows after this call was read"

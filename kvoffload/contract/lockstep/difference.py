@@ -8,19 +8,26 @@ from typing import Literal
 
 from kvoffload.types import OffloadKey
 
-Aspect = Literal["residency", "pins", "slot", "ids", "free", "counter", "list", "stats"]
+Aspect = Literal["residency", "ready", "pins", "slot", "free", "ids", "counter", "list", "stats"]
 
 ASPECTS: Mapping[Aspect, str] = {
     "residency": "lookup-truth",
+    "ready": "lookup-truth",
     "pins": "load-pinned",
     "slot": "slots-stable",
-    "ids": "slots-conserved",
     "free": "slots-conserved",
+    "ids": "slots-conserved",
     "counter": "counter-exact",
     "list": "list-exact",
     "stats": "stats-exact",
 }
-"""The clause that a difference breaks, where the call has none of its own for it."""
+"""The clause that a difference breaks, where the call has none of its own for it.
+
+What comes first is the cause of what follows: where several differ, the first one is blamed.
+"""
+
+ALWAYS: tuple[Aspect, ...] = ("ready", "stats")
+"""What breaks its own clause whatever the call was: a block's answer about itself, and what counts every call."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Difference:
         actual: what the manager shows.
         why: one line that connects the two.
         key: the key concerned, if it is about one.
+        came: what that key is, or the name of the statistic that is wrong.
     """
 
     aspect: Aspect
@@ -40,11 +48,12 @@ class Difference:
     actual: str
     why: str
     key: OffloadKey | None = None
+    came: str = ""
 
 
 def blame_all(id: str) -> dict[Aspect, str]:
-    """Whatever differs breaks this clause: the call was to change nothing. Statistics count even such calls."""
-    return {**dict.fromkeys(ASPECTS, id), "stats": ASPECTS["stats"]}
+    """Whatever differs breaks this clause: the call was to change nothing."""
+    return {aspect: id for aspect in ASPECTS if aspect not in ALWAYS}
 
 
 def blame_keys(id: str) -> dict[Aspect, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kvoffload.contract.lockstep.base import Lockstep, Watch
-from kvoffload.contract.lockstep.manager.run import ManagerLockstep
-from kvoffload.contract.lockstep.policy.run import PolicyLockstep
+from kvoffload.contract.lockstep.manager.judges import ManagerLockstep
+from kvoffload.contract.lockstep.policy.judges import PolicyLockstep
 from kvoffload.contract.targets.target import Target
 
 

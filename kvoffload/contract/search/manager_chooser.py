@@ -17,7 +17,7 @@ from typing import ClassVar, TypeAlias
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import Keys
-from kvoffload.contract.lockstep.manager.run import ManagerLockstep
+from kvoffload.contract.lockstep.manager.judges import ManagerLockstep
 from kvoffload.contract.search.choices import (
     CAPACITIES,
     EITHER,

@@ -39,7 +39,9 @@ def minimise(start: Callable[[int], Lockstep], violation: ContractViolation, lea
 
     def broken_by(capacity: int, history: Sequence[Operation]) -> ContractViolation | None:
         found = replay(start(capacity), history)
-        return found if found is not None and found.clause == violation.clause else None
+        # One that comes out longer was broken by what the end of a history adds, and would be shortened for ever.
+        is_shorter = found is not None and len(found.history) <= len(history)
+        return found if found is not None and is_shorter and found.clause == violation.clause else None
 
     best, smaller = violation, broken_by(violation.capacity, in_order(_calls(violation)))
     while smaller is not None:

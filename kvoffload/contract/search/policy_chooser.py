@@ -7,7 +7,7 @@ from enum import Enum
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import Keys
-from kvoffload.contract.lockstep.policy.run import PolicyLockstep
+from kvoffload.contract.lockstep.policy.judges import PolicyLockstep
 from kvoffload.contract.search.choices import (
     EITHER,
     INDICES,

@@ -14,7 +14,7 @@ from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.targets.cost import cost_of
 from kvoffload.contract.targets.drivers import PolicyDriver
 from kvoffload.contract.targets.target import Target
-from kvoffload.types import OffloadKey, make_offload_key
+from kvoffload.types import OffloadKey
 
 CAPACITY = 8
 FEW, MANY = 20 * CAPACITY, 200 * CAPACITY
@@ -129,5 +129,5 @@ def _cost_of_eviction(make: Callable[[int], Any], size: int, pinned: bool) -> tu
 def _keys() -> Iterator[OffloadKey]:
     i = 0
     while True:
-        yield make_offload_key(i.to_bytes(8, "big"), 0)
+        yield OffloadKey(i.to_bytes(8, "big") + bytes(4))
         i += 1

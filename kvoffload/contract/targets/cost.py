@@ -1,4 +1,4 @@
-"""What one call costs, told without a clock: executed lines, allocated bytes, and what it asks of a policy."""
+"""What one call costs, told without a clock: executed lines and allocated bytes."""
 
 from __future__ import annotations
 
@@ -69,29 +69,3 @@ def cost_of(call: Callable[[], object]) -> Cost:
         if collected:
             gc.enable()
     return Cost(lines, peak - bytes_before)
-
-
-class PolicyWitness:
-    """Stands before a policy and writes down everything that its manager asks of it.
-
-    Attributes:
-        policy: the policy that answers.
-        asked: the calls, oldest first, each as the method's name and the arguments; an attribute that is read and not
-            called is there as its name alone.
-    """
-
-    def __init__(self, policy: Any) -> None:
-        self.policy = policy
-        self.asked: list[tuple[Any, ...]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        answer = getattr(self.policy, name)
-        if not callable(answer):
-            self.asked.append((name,))
-            return answer
-
-        def witnessed(*args: Any, **kwargs: Any) -> Any:
-            self.asked.append((name, *args, *kwargs.values()))
-            return answer(*args, **kwargs)
-
-        return witnessed

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from kvoffload.contract.targets.drivers import FaultInPolicyError
 from kvoffload.contract.targets.time_limit import CallHangsError, watched
-from kvoffload.stats import OffloadingCounters, OffloadingStats
+from kvoffload.stats import OffloadingStats
 from kvoffload.types import OffloadKey
 
+COUNTERS = (
+    "hits",
+    "pending_hits",
+    "misses",
+    "blocks_offered",
+    "blocks_skipped",
+    "stores_refused",
+    "blocks_stored",
+    "blocks_failed",
+    "blocks_loaded",
+    "blocks_evicted",
+    "stale_completions",
+    "lookups",
+)
+"""The counters that statistics have to have, whatever the class of the counters has."""
+
 GAUGES = ("num_blocks", "pending", "pinned", "idle", "free", "used", "used_write", "used_read")
-COUNTERS = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_evictable_cache_chunks")
+EVICTABLE = ("num_evictable_cache_blocks", "_num_evictable_cache_blocks", "_num_evictable_cache_chunks")
 FREE = ("num_free_blocks", "_get_num_free_blocks", "_get_num_free_chunks")
 
 
@@ -24,6 +40,14 @@ def has(it: Any, name: str) -> bool:
         return hasattr(it, name)
     except Exception:
         return True
+
+
+class ShownBlock(NamedTuple):
+    """What a block shows; all of it ``None`` if there is no block."""
+
+    ref_cnt: int | None = None
+    slot: int | None = None
+    is_ready: bool | None = None
 
 
 class ManagerView:
@@ -37,7 +61,7 @@ class ManagerView:
 
     def __init__(self, manager: Any) -> None:
         self.manager = manager
-        self.counter = next((name for name in COUNTERS if has(manager, name)), None)
+        self.counter = next((name for name in EVICTABLE if has(manager, name)), None)
         self.free = next((name for name in FREE if has(manager, name)), None)
 
     @property
@@ -57,14 +81,16 @@ class ManagerView:
                 counts["free"] = free() if callable(free) else free
         return counts
 
-    def stats(self) -> dict[str, float]:
-        """Every counter and gauge of ``get_stats``, by name, or nothing if the manager has no such statistics."""
+    def stats(self) -> dict[str, float | None]:
+        """Every counter and gauge of ``get_stats``, by name; ``None`` for one that is missing.
+
+        Nothing if the manager has no statistics of this form.
+        """
         stats = self.manager.get_stats() if hasattr(self.manager, "get_stats") else None
         if not isinstance(stats, OffloadingStats):
             return {}
-        counters = {counter.name: getattr(stats.counters, counter.name) for counter in fields(OffloadingCounters)}
-        gauges = {name: getattr(stats, name) for name in GAUGES}
-        return {**counters, "lookups": stats.counters.lookups, **gauges}
+        counters = {name: getattr(stats.counters, name, None) for name in COUNTERS}
+        return {**counters, **{name: getattr(stats, name, None) for name in GAUGES}}
 
     def evictable(self) -> list[OffloadKey] | None:
         """The keys in the policy's evictable list."""
@@ -74,36 +100,41 @@ class ManagerView:
         """The idle keys in the order in which they would be evicted."""
         return None if self.policy is None else eviction_order(self.policy, most)
 
-    def block(self, key: OffloadKey) -> tuple[int | None, int | None]:
-        """The key's ``ref_cnt`` and block id."""
+    def block(self, key: OffloadKey) -> ShownBlock:
+        """What the key's block shows."""
         policy = self.policy
         block = None if policy is None else policy.get(key)
         if block is None:
-            return None, None
-        id = getattr(block, "block_id", None)
-        return getattr(block, "ref_cnt", None), getattr(block, "chunk_id", None) if id is None else id
+            return ShownBlock()
+        id, is_ready = getattr(block, "block_id", None), getattr(block, "is_ready", None)
+        return ShownBlock(
+            getattr(block, "ref_cnt", None),
+            getattr(block, "chunk_id", None) if id is None else id,
+            is_ready if isinstance(is_ready, bool) else None,
+        )
 
     @contextmanager
-    def counting(self, method: str) -> Iterator[list[None]]:
-        """Count the calls of one of the policy's methods: the list grows by one for each."""
-        calls: list[None] = []
-        original: Any = getattr(self.policy, method, None)
+    def counting(self, method: str) -> Iterator[list[None] | None]:
+        """Count the calls of one of the policy's methods: the list grows by one for each.
 
-        def counted(*args: Any, **kwargs: Any) -> Any:
+        ``None`` if the policy cannot be watched.
+        """
+        calls: list[None] = []
+
+        def counted(original: Any, *args: Any, **kwargs: Any) -> Any:
             calls.append(None)
             return original(*args, **kwargs)
 
-        with _replaced(self.policy, method, counted if original is not None else None):
-            yield calls
+        with _replaced(self.policy, method, counted) as is_watched:
+            yield calls if is_watched else None
 
     @contextmanager
     def failing(self, method: str, nth: int, after: bool) -> Iterator[list[None]]:
         """Let the nth call of one of the policy's methods raise; the list is not empty once it has."""
         raised: list[None] = []
-        original: Any = getattr(self.policy, method, None)
         num_calls = 0
 
-        def failed(*args: Any, **kwargs: Any) -> Any:
+        def failed(original: Any, *args: Any, **kwargs: Any) -> Any:
             nonlocal num_calls
             num_calls += 1
             if num_calls != nth + 1:
@@ -113,25 +144,41 @@ class ManagerView:
             raised.append(None)
             raise FaultInPolicyError(f"{method} raised")
 
-        with _replaced(self.policy, method, failed if original is not None else None):
+        with _replaced(self.policy, method, failed):
             yield raised
 
 
 @contextmanager
-def _replaced(policy: Any, method: str, stand_in: Any) -> Iterator[None]:
-    """Put a stand-in in the place of a method of this one object, if it takes attributes at all."""
-    if stand_in is None or not hasattr(policy, "__dict__"):
-        yield
+def _replaced(policy: Any, method: str, stand_in: Callable[..., Any]) -> Iterator[bool]:
+    """Put a stand-in, which is handed the method first, in the place of a method of this one object.
+
+    An object that takes attributes gets it as one of its own; another, as one with ``__slots__``, is of a subclass
+    meanwhile. What is neither cannot be watched, and that is told.
+    """
+    original = getattr(policy, method, None)
+    if original is None:
+        yield True
         return
-    own = vars(policy).get(method)
-    setattr(policy, method, stand_in)
+    called, kind = partial(stand_in, original), type(policy)
+    if hasattr(policy, "__dict__"):
+        own = vars(policy).get(method)
+        setattr(policy, method, called)
+        try:
+            yield True
+        finally:
+            vars(policy).pop(method, None)
+            if own is not None:
+                setattr(policy, method, own)
+        return
     try:
-        yield
+        policy.__class__ = type(kind.__name__, (kind,), {"__slots__": (), method: staticmethod(called)})
+    except (TypeError, AttributeError):
+        yield False
+        return
+    try:
+        yield True
     finally:
-        if own is None:
-            delattr(policy, method)
-        else:
-            setattr(policy, method, own)
+        policy.__class__ = kind
 
 
 def eviction_order(policy: Any, most: int) -> tuple[OffloadKey, ...] | None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.text import listed
+from kvoffload.contract.lockstep.manager.run import ManagerRun
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec.admission import offer
 
-if TYPE_CHECKING:
-    from kvoffload.contract.lockstep.manager.run import ManagerLockstep
-    from kvoffload.contract.lockstep.manager.state import ManagerState
 
-
-def judge_offer(run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKey, ...]) -> tuple[OffloadKey, ...]:
+def judge_offer(run: ManagerRun, op: ops.PrepareStore, new: tuple[OffloadKey, ...]) -> tuple[OffloadKey, ...]:
     """Count the offer of these keys, none of which is resident; the result is what has to be admitted."""
     state = run.state
     before = state.admission
@@ -38,21 +33,21 @@ def judge_offer(run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKe
 
 
 def judge_admitted(
-    run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], stored: tuple[OffloadKey, ...]
+    run: ManagerRun, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], stored: tuple[OffloadKey, ...]
 ) -> None:
     """What is stored has to be what was admitted, unless that would have to be refused."""
     if run.state.admission.threshold > 1 and set(stored) != set(admitted):
         _wrong(run, op, admitted, f"store {listed(stored)}")
 
 
-def judge_refused(run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...]) -> None:
+def judge_refused(run: ManagerRun, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...]) -> None:
     """A store that would have to be refused with every key let in was refused for letting in too many."""
     tier = run.state.tier
     if run.state.admission.threshold > 1 and spec.refuses(tier, spec.new_keys(tier, op.keys), op.keys):
         _wrong(run, op, admitted, "None: refused, for letting in more")
 
 
-def _wrong(run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], actual: str) -> None:
+def _wrong(run: ManagerRun, op: ops.PrepareStore, admitted: tuple[OffloadKey, ...], actual: str) -> None:
     """What was let in is not what has to be: the request that this call is for is counted already."""
     admission = run.state.admission
     key = next(iter(admitted or op.keys))
@@ -63,9 +58,4 @@ def _wrong(run: ManagerLockstep, op: ops.PrepareStore, admitted: tuple[OffloadKe
     expected = f"store {listed(admitted)}"
     if spec.refuses(run.state.tier, admitted, op.keys):
         expected = f"None: {listed(admitted)} let in, and no room for that"
-    run.broken(clause_of_admission(run.state), expected, actual, why)
-
-
-def clause_of_admission(state: ManagerState) -> str:
-    """The clause that wrong admission breaks; a key forgotten since the last reset makes it a matter of the tracker."""
-    return "admission-bounded" if state.has_forgotten else "admission-counts"
+    run.broken(run.state.clause_of_admission, expected, actual, why)

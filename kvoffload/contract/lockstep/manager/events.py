@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import TYPE_CHECKING
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.text import listed, shown
+from kvoffload.contract.lockstep.manager.run import ManagerRun
+from kvoffload.contract.lockstep.reading import read
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 
-if TYPE_CHECKING:
-    from kvoffload.contract.lockstep.manager.run import ManagerLockstep
 
-
-def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
+def judge_take_events(run: ManagerRun, op: ops.TakeEvents) -> None:
     """A drain tells what happened since the last one, and changes nothing."""
     outcome = run.perform(op, never_raises="events-once")
     replay_events(run, outcome, spec.ready(run.state.tier))
@@ -25,7 +23,7 @@ def judge_take_events(run: ManagerLockstep, op: ops.TakeEvents) -> None:
     run.compare((), {})
 
 
-def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]) -> None:
+def replay_events(run: ManagerRun, drained: Outcome, ready: Set[OffloadKey]) -> None:
     """Replay drained events: stored and removed alternate for each key, and what is left is ready.
 
     Args:
@@ -35,6 +33,7 @@ def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]
     """
     if drained.raised is not None:
         run.broken("events-once", "no exception", shown(drained), "take_events() never raises")
+    read(hash, drained.value)
     announced = run.state.announced
     out_of_turn: list[tuple[str, OffloadKey]] = []
     for kind, keys in drained.value:
@@ -54,15 +53,15 @@ def replay_events(run: ManagerLockstep, drained: Outcome, ready: Set[OffloadKey]
     for kind, key in out_of_turn:
         why = f"{key!r} was {'' if kind == 'STORED' else 'not '}announced as stored before"
         run.broken("events-once", f"no {kind} of {key!r}", listed_events(drained), why)
-    expected, actual = f"ready {listed(sorted(ready))}", f"ready by the events {listed(sorted(announced))}"
-    run.broken("events-replay", expected, actual, run.state.why(min(ready ^ announced)))
+    expected, actual = f"ready {listed(sorted(ready))}", f"ready by the events {listed(read(sorted, announced))}"
+    run.broken("events-replay", expected, actual, run.state.why(read(min, ready ^ announced)))
 
 
-def _judge_each_call(run: ManagerLockstep) -> None:
+def _judge_each_call(run: ManagerRun) -> None:
     """Make the same calls on a new manager and drain its events after each: that shows which call told them wrong."""
     if not run.thorough or run.drains_each_call:
         return
-    other = run.anew()
+    other = read(run.anew)
     other.drains_each_call = True
     try:
         for step in tuple(run.history):
@@ -72,7 +71,7 @@ def _judge_each_call(run: ManagerLockstep) -> None:
         run.broken(violation.clause.id, violation.expected, violation.actual, violation.why)
 
 
-def _failed_by_the_last_call(run: ManagerLockstep) -> frozenset[OffloadKey]:
+def _failed_by_the_last_call(run: ManagerRun) -> frozenset[OffloadKey]:
     """The keys that are not there because the call before this drain has told that their store failed."""
     call = run.history[-2].op if len(run.history) > 1 else None
     if not isinstance(call, ops.CompleteStore) or call.success:

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import MisbehaviourError, Outcome
 from kvoffload.contract.calls.text import shown
 from kvoffload.contract.lockstep.difference import Difference, blame_all, blame_keys
+from kvoffload.contract.lockstep.manager.run import ManagerRun
 from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, OffloadingError, UnbalancedReleaseError
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec import transfer
 
-if TYPE_CHECKING:
-    from kvoffload.contract.lockstep.manager.run import ManagerLockstep
 
-
-def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
+def judge_prepare_load(run: ManagerRun, op: ops.PrepareLoad) -> None:
     """Every key has to be ready, and is pinned once; else the call raises and pins nothing."""
     state = run.state
-    unready = [key for key in op.keys if spec.lookup(state.tier, key) != "HIT"]
     outcome = run.perform(op)
-    if unready:
-        missing = spec.lookup(state.tier, unready[0]) == "MISS"
+    if not spec.may_load(state.tier, op.keys):
+        unready = next(key for key in op.keys if not spec.may_load(state.tier, (key,)))
+        missing = spec.lookup(state.tier, unready) == "MISS"
         run.saw(f"load of a {'missing' if missing else 'pending'} key")
         error = BlockNotFoundError if missing else BlockNotReadyError
-        if not _raises(outcome, error, unready[0]):
-            why = f"{unready[0]!r} is {'not resident' if missing else 'still being written'}"
-            expected = f"raises {error.__name__} for {unready[0]!r}"
+        if not _raises(outcome, error, unready):
+            why = f"{unready!r} is {'not resident' if missing else 'still being written'}"
+            expected = f"raises {error.__name__} for {unready!r}"
             run.broken("load-ready-only", expected, _came(outcome), why)
         run.compare(op.keys, blame_all("load-ready-only"))
         return
@@ -52,12 +49,11 @@ def judge_prepare_load(run: ManagerLockstep, op: ops.PrepareLoad) -> None:
     run.compare(op.keys, {"residency": "load-pinned"}, too_often)
 
 
-def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
+def judge_complete_load(run: ManagerRun, op: ops.CompleteLoad) -> None:
     """Every key has to be held by the load, and is let go of once; else the call raises and lets go of nothing."""
     state = run.state
     holds = transfer.released(state.transfers, op.keys, op.transfer)
     held = {key for _, key in holds}
-    unheld = [key for key in op.keys if key not in held]
     outcome = run.perform(op)
     if transfer.is_stale_load(state.transfers, op.transfer):
         run.saw("stale completion of a load")
@@ -66,11 +62,12 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
             run.broken("stale-ignored", "no exception", shown(outcome), "that transfer is not outstanding")
         run.compare(op.keys, blame_keys("stale-ignored"))
         return
-    if unheld:
+    if not (spec.may_release(state.tier, op.keys) if op.transfer is None else held.issuperset(op.keys)):
         run.saw("release without a load")
-        if not _raises(outcome, UnbalancedReleaseError, unheld[0]):
-            expected = f"raises UnbalancedReleaseError for {unheld[0]!r}"
-            why = f"no such load of {unheld[0]!r} is in progress"
+        unheld = next(key for key in op.keys if key not in held)
+        if not _raises(outcome, UnbalancedReleaseError, unheld):
+            expected = f"raises UnbalancedReleaseError for {unheld!r}"
+            why = f"no such load of {unheld!r} is in progress"
             run.broken("release-balanced", expected, _came(outcome), why)
         run.compare(op.keys, blame_all("release-balanced"))
         return
@@ -89,9 +86,7 @@ def judge_complete_load(run: ManagerLockstep, op: ops.CompleteLoad) -> None:
     run.compare(op.keys, {"residency": "load-pinned"}, too_often)
 
 
-def _moved_too_often(
-    run: ManagerLockstep, op: ops.PrepareLoad | ops.CompleteLoad
-) -> Callable[[Difference], str | None]:
+def _moved_too_often(run: ManagerRun, op: ops.PrepareLoad | ops.CompleteLoad) -> Callable[[Difference], str | None]:
     """Blames a key that is named twice, and whose count has moved by more than one since now, on ``load-once``."""
     before = run.state.tier.pinned
 
@@ -99,7 +94,7 @@ def _moved_too_often(
         key = difference.key
         if difference.aspect != "pins" or key is None or op.keys.count(key) < 2:
             return None
-        ref_cnt, _ = run.view.block(key)
+        ref_cnt = run.shown.key(key).ref_cnt
         return None if ref_cnt is None or abs(ref_cnt - before.get(key, 0)) < 2 else "load-once"
 
     return too_often

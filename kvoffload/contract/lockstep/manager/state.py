@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
-from kvoffload.contract.calls.operations import Lookup
 from kvoffload.contract.calls.text import counted, listed
 from kvoffload.contract.lockstep.difference import Difference
+from kvoffload.contract.lockstep.manager.shown import Shown
 from kvoffload.contract.lockstep.orders import Order
-from kvoffload.contract.targets.drivers import ManagerDriver
-from kvoffload.contract.targets.view import ManagerView
-from kvoffload.stats import OffloadingCounters
+from kvoffload.contract.targets.view import COUNTERS
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec.admission import Admission
 from kvoffload_spec.transfer import Transfers
-
-COUNTERS = tuple(counter.name for counter in fields(OffloadingCounters))
-
-
-def residency(driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> str:
-    """What the key is: told by the manager's policy, or by a lookup if it shows none."""
-    return str(driver.perform(Lookup(key)).value) if view.policy is None else _is(*view.block(key))
-
-
-def _is(ref_cnt: int | None, slot: int | None) -> str:
-    """What a key is whose block has this count and this id."""
-    return "MISS" if slot is None else "HIT_PENDING" if ref_cnt is not None and ref_cnt < 0 else "HIT"
 
 
 @dataclass
@@ -66,20 +52,18 @@ class ManagerState:
         """The state of a new manager."""
         return cls(spec.Tier(capacity), Transfers(), order, admission, {}, {}, set(), set())
 
-    def differences(
-        self, driver: ManagerDriver, view: ManagerView, keys: Iterable[OffloadKey], whole: bool
-    ) -> Iterator[Difference]:
+    def differences(self, shown: Shown, keys: Iterable[OffloadKey], whole: bool) -> Iterator[Difference]:
         """What the manager shows of these keys and of its counts, where the model says something else.
 
         Args:
-            driver: looks the keys up.
-            view: reads the rest.
+            shown: what the manager shows.
             keys: the keys to compare.
             whole: whether to compare what costs a pass over all resident keys as well.
         """
+        tells_pending = self.tells_pending or shown.has_policy
         for key in keys:
-            yield from self._of_key(driver, view, key)
-        counts, num_free, num_idle = view.counts(), spec.free(self.tier), len(self.tier.idle)
+            yield from self._of_key(shown, key, tells_pending)
+        counts, num_free, num_idle = shown.counts(), spec.free(self.tier), len(self.tier.idle)
         if counts.get("free", num_free) != num_free:
             why = f"{counted(self.tier.capacity, 'block')}, {len(spec.resident(self.tier))} resident"
             yield Difference("free", f"{num_free} free", f"{counts['free']} free", why)
@@ -92,15 +76,20 @@ class ManagerState:
             idle = listed(sorted(self.tier.idle)) if whole and num_idle else counted(num_idle, "key")
             why = f"ready and read by no load: {idle}"
             yield Difference("counter", f"counter {num_idle}", f"counter {counts['counter']}", why)
-        evictable = view.evictable() if whole else None
+        evictable = shown.evictable() if whole else None
         if evictable is not None and sorted(evictable) != sorted(self.tier.idle):
             idle, why = listed(sorted(self.tier.idle)), self._why_listed(evictable)
             yield Difference("list", f"evictable {idle}", f"evictable {listed(evictable)}", why)
-        stats, expected = view.stats(), self._stats()
-        for name in stats:
-            if stats[name] != expected[name]:
-                why = "counted from the calls above"
-                yield Difference("stats", f"{name} {expected[name]}", f"{name} {stats[name]}", why)
+        expected = self._stats()
+        for name, count in shown.stats().items():
+            if count != expected[name]:
+                actual, why = f"no {name}" if count is None else f"{name} {count}", "counted from the calls above"
+                yield Difference("stats", f"{name} {expected[name]}", actual, why, came=name)
+
+    @property
+    def clause_of_admission(self) -> str:
+        """What wrong admission breaks: after a key was forgotten since the last reset, it is about the tracker."""
+        return "admission-bounded" if self.has_forgotten else "admission-counts"
 
     def told(self, residency: str) -> str:
         """What a lookup tells of a key that is that."""
@@ -130,15 +119,18 @@ class ManagerState:
             "used_write": len(tier.pending) / capacity,
             "used_read": len(tier.pinned) / capacity,
         }
-        lookups = sum(self.totals[name] for name in ("hits", "pending_hits", "misses"))
-        return {**counters, "lookups": lookups, **gauges}
+        counters["lookups"] = sum(self.totals[name] for name in ("hits", "pending_hits", "misses"))
+        return {**counters, **gauges}
 
-    def _of_key(self, driver: ManagerDriver, view: ManagerView, key: OffloadKey) -> Iterator[Difference]:
-        expected, (ref_cnt, slot) = spec.lookup(self.tier, key), view.block(key)
-        actual = residency(driver, view, key) if view.policy is None else _is(ref_cnt, slot)
-        if actual != (expected if view.policy is not None else self.told(expected)):
-            yield Difference("residency", f"{key!r} is {expected}", f"{key!r} is {actual}", self.why(key), key)
+    def _of_key(self, shown: Shown, key: OffloadKey, tells_pending: bool) -> Iterator[Difference]:
+        expected, (actual, ref_cnt, slot, is_ready) = spec.lookup(self.tier, key), shown.key(key)
+        if actual != (expected if tells_pending else self.told(expected)):
+            is_so, was = f"{key!r} is {expected}", f"{key!r} is {actual}"
+            yield Difference("residency", is_so, was, self.why(key), key, actual)
             return
+        if is_ready is not None and is_ready != (expected == "HIT"):
+            is_so, was = f"is_ready of {key!r} is {not is_ready}", f"is_ready of {key!r} is {is_ready}"
+            yield Difference("ready", is_so, was, self.why(key), key)
         pins = self.tier.pinned.get(key, 0)
         if expected == "HIT" and ref_cnt is not None and ref_cnt != pins:
             is_so, was = f"ref_cnt of {key!r} is {pins}", f"ref_cnt of {key!r} is {ref_cnt}"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Stored
 from kvoffload.contract.calls.text import counted, listed, why_in_order
 from kvoffload.contract.lockstep.difference import Difference, blame_all, blame_keys
 from kvoffload.contract.lockstep.manager.admission import judge_admitted, judge_offer, judge_refused
+from kvoffload.contract.lockstep.manager.run import ManagerRun
 from kvoffload.contract.lockstep.orders import order_clause
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec import transfer
-
-if TYPE_CHECKING:
-    from kvoffload.contract.lockstep.manager.run import ManagerLockstep
 
 
 @dataclass(frozen=True)
@@ -64,13 +61,13 @@ class _Offer:
         return f"{new}, {free} free: {max(self.need, 0) or 'none'} to evict; idle and not named by the call: {idle}"
 
 
-def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
+def judge_prepare_store(run: ManagerRun, op: ops.PrepareStore) -> None:
     """A refusal has to be necessary and to change nothing; an accepted store has to do exactly what was asked."""
     tier = run.state.tier
     offer = _Offer(op, tier, judge_offer(run, op, spec.new_keys(tier, op.keys)))
     is_hopeless = spec.is_hopeless(tier, offer.keys)
     order_before = run.eviction_order() if offer.is_refused else None
-    with run.view.counting("evict") as evict_calls:
+    with run.shown.counting("evict") as evict_calls:
         outcome = run.perform(op, never_raises="store-refusal")
     if isinstance(outcome.value, Stored):
         _judge_accepted(run, offer, outcome.value)
@@ -82,7 +79,10 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
         why = f"{offer.need} to evict and {len(tier.idle)} idle, which the counter tells"
         actual = f"{counted(len(evict_calls), 'call')} of policy.evict()"
         run.broken("store-guarded", "no call of policy.evict()", actual, why)
-    run.saw("refused by the guard" if is_hopeless else "refused only because of protected keys")
+    if not is_hopeless:
+        run.saw("refused only because of protected keys")
+    elif evict_calls is not None:
+        run.saw("refused by the guard")
     run.state.totals["stores_refused"] += 1
     run.compare(op.keys, blame_all("refusal-atomic"))
     order_after = run.eviction_order()
@@ -92,7 +92,7 @@ def judge_prepare_store(run: ManagerLockstep, op: ops.PrepareStore) -> None:
         run.broken("refusal-atomic", expected, f"order {listed(order_after or ())}", why)
 
 
-def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
+def _judge_accepted(run: ManagerRun, offer: _Offer, stored: Stored) -> None:
     state, op, tier = run.state, offer.op, offer.tier
     evicted, new = stored.evicted_keys, offer.keys
     judge_admitted(run, op, new, stored.keys_to_store)
@@ -113,7 +113,7 @@ def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None
     state.totals["blocks_evicted"] += len(evicted)
 
     def lost(difference: Difference) -> str | None:
-        if difference.aspect == "residency" and difference.actual.endswith(" MISS"):
+        if difference.aspect == "residency" and difference.came == "MISS":
             if difference.key in op.keys:
                 return "store-protected"
             if difference.key in tier.pending or difference.key in tier.pinned:
@@ -123,7 +123,7 @@ def _judge_accepted(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None
     run.compare((*op.keys, *evicted), {}, lost)
 
 
-def _judge_victims(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
+def _judge_victims(run: ManagerRun, offer: _Offer, stored: Stored) -> None:
     state, tier, need, evicted = run.state, offer.tier, offer.need, stored.evicted_keys
     actual = f"store {listed(stored.keys_to_store)}, evict {listed(evicted)}"
     for key in evicted:
@@ -145,7 +145,7 @@ def _judge_victims(run: ManagerLockstep, offer: _Offer, stored: Stored) -> None:
         state.order = state.order.evict(*evicted, protected=frozenset(offer.op.keys))
 
 
-def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
+def _take_slots(run: ManagerRun, new: tuple[OffloadKey, ...], block_ids: tuple[int, ...]) -> None:
     if len(block_ids) != len(new):
         why = "one for each of the keys to store, in their order"
         run.broken("slots-stable", counted(len(new), "block id"), f"block ids {list(block_ids)}", why)
@@ -156,7 +156,7 @@ def _take_slots(run: ManagerLockstep, new: tuple[OffloadKey, ...], block_ids: tu
 
 
 def _see_store(
-    run: ManagerLockstep, op: ops.PrepareStore, new: tuple[OffloadKey, ...], evicted: tuple[OffloadKey, ...]
+    run: ManagerRun, op: ops.PrepareStore, new: tuple[OffloadKey, ...], evicted: tuple[OffloadKey, ...]
 ) -> None:
     tier = run.state.tier
     if evicted:
@@ -175,7 +175,7 @@ def _see_store(
         run.saw("stored a key named twice")
 
 
-def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
+def judge_complete_store(run: ManagerRun, op: ops.CompleteStore) -> None:
     """Of the keys named, those that are pending for this transfer change, and nothing else does."""
     state = run.state
     done = transfer.stored(state.transfers, op.keys, op.transfer)
@@ -207,7 +207,7 @@ def judge_complete_store(run: ManagerLockstep, op: ops.CompleteStore) -> None:
         run.compare(op.keys, blame_keys(untouched))
 
 
-def _see_completion(run: ManagerLockstep, op: ops.CompleteStore, done: list[OffloadKey], stale: bool) -> None:
+def _see_completion(run: ManagerRun, op: ops.CompleteStore, done: list[OffloadKey], stale: bool) -> None:
     writers = {writer for writer, key in run.state.transfers.writes if key in done}
     reserved = [key for writer, key in run.state.transfers.writes if writer in writers]
     if stale:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.text import block_of, counted, listed, shown_victims, why_in_order
 from kvoffload.contract.lockstep.orders import order_clause
-from kvoffload.contract.targets.view import shown_evictable
+from kvoffload.contract.lockstep.policy.run import REPEATS, PolicyRun
+from kvoffload.contract.lockstep.reading import read
 from kvoffload.policies.base import BlockStatus
 from kvoffload.types import OffloadKey
 from kvoffload_spec import policy as spec
 
-if TYPE_CHECKING:
-    from kvoffload.contract.lockstep.policy.run import PolicyLockstep
 
-REPEATS = 8
-"""How often a policy that seems to differ from itself is tried again; chance hides one choice of two in 1 of 256."""
-
-
-def judge_evict(run: PolicyLockstep, op: ops.Evict) -> None:
+def judge_evict(run: PolicyRun, op: ops.Evict) -> None:
     """A refusal has to be necessary and to change nothing; victims are as many as asked for, and each may go."""
     refused = spec.refuses(run.residents, op.n, op.keys)
     order_before = run.eviction_order() if refused else None
@@ -35,9 +30,7 @@ def judge_evict(run: PolicyLockstep, op: ops.Evict) -> None:
         _judge_victims(run, op, outcome.value, blocks_before)
 
 
-def _judge_refused(
-    run: PolicyLockstep, op: ops.Evict, refused: bool, order_before: tuple[OffloadKey, ...] | None
-) -> None:
+def _judge_refused(run: PolicyRun, op: ops.Evict, refused: bool, order_before: tuple[OffloadKey, ...] | None) -> None:
     if not refused:
         candidates = spec.candidates(run.residents, op.keys)
         why = f"{counted(len(candidates), 'block')} idle and not protected"
@@ -58,7 +51,7 @@ def _judge_refused(
 
 
 def _judge_victims(
-    run: PolicyLockstep, op: ops.Evict, pairs: tuple[Any, ...], blocks: dict[OffloadKey, BlockStatus]
+    run: PolicyRun, op: ops.Evict, pairs: tuple[Any, ...], blocks: dict[OffloadKey, BlockStatus]
 ) -> None:
     victims = [key for key, _ in pairs]
     wrong = _whats_wrong(run, op, victims, blocks)
@@ -70,7 +63,7 @@ def _judge_victims(
         run.broken(id, expected, f"evict {listed(victims)}", why)
     for key, block in pairs:
         if block is not blocks[key]:
-            expected, actual = f"{key!r} with {block_of(key, block)}", f"{key!r} with {block}"
+            expected, actual = f"{key!r} with {block_of(key, block)}", f"{key!r} with {read(str, block)}"
             why = f"{block_of(key, block)} was inserted under {key!r}: {blocks[key]}"
             run.broken("evict-exact", expected, actual, why)
     if run.order is not None:
@@ -85,12 +78,12 @@ def _judge_victims(
     run.residents = spec.remove(run.residents, *victims)
     run.evicted.update(victims)
     run.left.update(dict.fromkeys(victims, "evicted"))
-    still_listed = set(victims).intersection(shown_evictable(run.driver.policy) or ())
+    still_listed = set(victims).intersection(run.evictable() or ())
     run.observe("evict-forgets", "evict-forgets" if still_listed else "evictable-exact")
 
 
 def _whats_wrong(
-    run: PolicyLockstep, op: ops.Evict, victims: list[OffloadKey], blocks: dict[OffloadKey, BlockStatus]
+    run: PolicyRun, op: ops.Evict, victims: list[OffloadKey], blocks: dict[OffloadKey, BlockStatus]
 ) -> tuple[str, str] | None:
     """The clause that these victims break, whatever the order, and why; the blocks are those before the call."""
     for key in victims:
@@ -106,7 +99,7 @@ def _whats_wrong(
     return None
 
 
-def _see_eviction(run: PolicyLockstep, op: ops.Evict) -> None:
+def _see_eviction(run: PolicyRun, op: ops.Evict) -> None:
     run.saw("evicted" if op.n else "evicted nothing, as asked")
     if op.n and run.residents.busy:
         run.saw("evicted past a busy block")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,19 +12,22 @@ from kvoffload.contract.calls.style import NOWHERE, Origin
 from kvoffload.contract.calls.text import block_of, listed, shown, shown_victims, victims_of
 from kvoffload.contract.lockstep.base import Lockstep, Watch
 from kvoffload.contract.lockstep.orders import start_order
-from kvoffload.contract.lockstep.policy.evictions import REPEATS, judge_evict
+from kvoffload.contract.lockstep.reading import read
 from kvoffload.contract.targets.drivers import PolicyDriver
 from kvoffload.contract.targets.view import eviction_order, shown_evictable
 from kvoffload.policies.base import BlockStatus
 from kvoffload.types import OffloadKey
 from kvoffload_spec import policy as spec
 
+REPEATS = 8
+"""How often a policy that seems to differ from itself is tried again; chance hides one choice of two in 1 of 256."""
+
 MARKS = ("mark_evictable", "mark_non_evictable")
 """The hooks that tell a policy that a block has become idle, or is so no more; it need not have them."""
 
 
-class PolicyLockstep(Lockstep):
-    """Judges every call on a policy by what ``kvoffload_spec.policy`` allows, and by its order if it declares one.
+class PolicyRun(Lockstep):
+    """A policy, the model beside it, and what those who judge a call ask of both.
 
     Args:
         make: makes the policy for a capacity.
@@ -56,10 +59,10 @@ class PolicyLockstep(Lockstep):
         self.residents: spec.Residents[OffloadKey] = spec.Residents()
         self.order_id = order
         self.order = start_order(order, capacity)
-        self._known: dict[OffloadKey, None] = {}
+        self.known: dict[OffloadKey, None] = {}
         self.evicted: set[OffloadKey] = set()
         self.left: dict[OffloadKey, str] = {}  # how the keys have left that are not resident
-        self._twin: PolicyDriver | None = None
+        self.twin: PolicyDriver | None = None
 
     @property
     def blocks(self) -> dict[OffloadKey, BlockStatus]:
@@ -98,25 +101,17 @@ class PolicyLockstep(Lockstep):
                 return block is not None and block.ref_cnt <= 0
         return True
 
-    def _judge(self, op: ops.Operation) -> None:
-        self._known.update(dict.fromkeys(op.named))
-        if isinstance(op, ops.Evict):
-            judge_evict(self, op)
-        elif isinstance(op, ops.TouchPolicy):
-            self._judge_touch(op)
-        elif isinstance(op, ops.Clear):
-            self._judge_clear(op)
-        elif isinstance(op, ops.FinishRequest):
-            self._judge_finish(op)
-        else:
-            self._judge_one_key(op)
+    def record(self, outcome: Outcome) -> Outcome:
+        """Note what the last call returned, whose victims have to be keys."""
+        read(hash, victims_of(super().record(outcome)))
+        return outcome
 
     def perform(self, op: ops.Operation) -> Outcome:
         """Make the call, on a fresh policy as well if this one has been cleared."""
         outcome = self.record(self.driver.perform(op))
-        if self._twin is not None:
-            other = self._twin.perform(op)
-            if not _same_victims(outcome, other):
+        if self.twin is not None:
+            other = self.twin.perform(op)
+            if not read(_same_victims, outcome, other):
                 if not self._repeats_itself():
                     why = "new policies were given the same calls"
                     self.broken("deterministic", "the same from all of them", shown_victims(outcome), why)
@@ -129,85 +124,14 @@ class PolicyLockstep(Lockstep):
         """Whether new policies answer the calls since the last clear alike: one that does not is never fresh either."""
         calls = [step.op for step in self.history]
         last_clear = max((i for i, op in enumerate(calls) if isinstance(op, ops.Clear)), default=-1)
-        first = PolicyDriver(self._make(self.capacity))
+        first = self.anew()
         answers = [first.perform(op) for op in calls[last_clear + 1 :]]
         for _ in range(REPEATS):
-            other = PolicyDriver(self._make(self.capacity))
+            other = self.anew()
             again = [other.perform(op) for op in calls[last_clear + 1 :]]
-            if not all(map(_same_victims, answers, again)):
+            if not read(_all_the_same, answers, again):
                 return False
         return True
-
-    def _judge_one_key(self, op: ops.Operation) -> None:
-        (key,) = op.named
-        before = self.blocks.get(key)
-        pending = before is not None and before.ref_cnt < 0
-        outcome = self.perform(op)
-        if outcome.raised is not None:
-            why = "the policy raised on a call that keeps the protocol"
-            self.broken(self.claimed_of(*self.unreadable), "no exception", shown_victims(outcome), why)
-        match op:
-            case ops.Get():
-                if outcome.value is not before:
-                    self.broken("get-agrees", block_of(key, before), _got(outcome.value), self.why_resident(key))
-            case ops.Insert():
-                self.residents = spec.insert(self.residents, key, op.idle)
-                self.order = self.order and self.order.insert((key,), op.request)
-                if op.idle:
-                    self.order = self.order and self.order.mark_evictable(key)
-                if key in self.evicted:
-                    self.saw("inserted again after eviction")
-            case ops.FinishStore() | ops.Unpin():
-                if self.blocks[key].ref_cnt == 0:
-                    self.residents = spec.mark_evictable(self.residents, key)
-                    self.order = self.order and self.order.mark_evictable(key)
-            case ops.Pin():
-                self.residents = spec.mark_non_evictable(self.residents, key)
-                self.order = self.order and self.order.mark_non_evictable(key)
-                if self.blocks[key].ref_cnt == 2:
-                    self.saw("pinned twice at once")
-            case ops.Remove():
-                self.residents = spec.remove(self.residents, key)
-                self.order = self.order and self.order.remove(key)
-                self.left[key] = "removed"
-                self.saw("removed while pending" if pending else "removed while idle")
-        self.observe("get-agrees", "evictable-exact")
-
-    def _judge_touch(self, op: ops.TouchPolicy) -> None:
-        outcome = self.perform(op)
-        if outcome.raised is not None:
-            why = "touch is allowed on any key" if "any-touch" in self.claims else "these keys are resident"
-            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", shown_victims(outcome), why)
-        self.order = self.order and self.order.touch(op.keys, op.request)
-        for key in op.keys:
-            block = self.blocks.get(key)
-            if block is not None:
-                state = "an idle" if block.ref_cnt == 0 else "a pinned" if block.ref_cnt > 0 else "a pending"
-                self.saw(f"touched {state} key")
-            elif key in self.evicted:
-                self.saw("touched an evicted key")
-        if len(set(op.keys)) < len(op.keys):
-            self.saw("touched a key twice in one call")
-        self.observe("touch-total", "touch-total")
-
-    def _judge_finish(self, op: ops.FinishRequest) -> None:
-        outcome = self.perform(op)
-        if outcome.raised is not None:
-            why = "a request may finish whenever it makes no further call"
-            self.broken(self.claimed_of("touch-total", *self.unreadable), "no exception", shown_victims(outcome), why)
-        self.observe("touch-total", "touch-total")
-
-    def _judge_clear(self, op: ops.Clear) -> None:
-        if self.blocks:
-            self.saw("cleared with blocks")
-            self.left.update(dict.fromkeys(self.blocks, "cleared"))
-        outcome = self.record(self.driver.perform(op))
-        if outcome.raised is not None:
-            self.broken("clear-fresh", "no exception", shown_victims(outcome), "clear() is always allowed")
-        self.residents = spec.Residents()
-        self.order = start_order(self.order_id, self.capacity)
-        self.observe("clear-fresh", "clear-fresh")
-        self._twin = PolicyDriver(self._make(self.capacity)) if "deterministic" in self.claims else None
 
     def candidates(self, op: ops.Evict) -> list[OffloadKey]:
         """The blocks that it may evict."""
@@ -221,10 +145,10 @@ class PolicyLockstep(Lockstep):
 
     def observe(self, if_get: str, if_list: str) -> None:
         """Compare all that the policy shows with the model; the arguments name the clause that a difference breaks."""
-        for key, got in self.driver.get_all(self._known) if "get" in self.claims else ():
+        for key, got in self.driver.get_all(self.known) if "get" in self.claims else ():
             expected = self.blocks.get(key)
             if got.raised is not None or got.value is not expected:
-                actual = f"{shown(got)}" if got.raised is not None else _got(got.value)
+                actual = read(shown, got) if got.raised is not None else shown_block(got.value)
                 self.broken(
                     self.claimed_of(if_get, *self.unreadable),
                     f"get({key!r}) is {block_of(key, expected)}",
@@ -234,18 +158,22 @@ class PolicyLockstep(Lockstep):
         if "list" in self.claims:
             self._observe_list(if_list)
 
+    def evictable(self) -> list[OffloadKey] | None:
+        """The keys in its evictable list; ``None`` if it shows none."""
+        return read(shown_evictable, self.driver.policy)
+
     def _observe_list(self, if_list: str) -> None:
         idle, policy = sorted(self.residents.idle), self.driver.policy
-        evictable = shown_evictable(policy)
+        evictable = self.evictable()
         is_shown = evictable is not None
         if not is_shown:
             drained = eviction_order(policy, self.capacity + 1)
             evictable = None if drained is None else list(drained)
-            if drained is not None and set(drained) < set(idle):
+            if drained is not None and read(set, drained) < set(idle):
                 why = f"these are idle; a copy of the policy, asked for one after the other, gave {listed(drained)}"
                 expected = f"evict 1 of {listed(sorted(set(idle) - set(drained)))}"
                 self.broken("evict-complete", expected, "None", why)
-        if evictable is not None and sorted(evictable) != idle:
+        if evictable is not None and read(sorted, evictable) != idle:
             what = "evictable list" if is_shown else "a copy of it, emptied one by one:"
             self.broken(
                 self.claimed_of(if_list, "evictable-exact"),
@@ -277,14 +205,18 @@ class PolicyLockstep(Lockstep):
             return f"{key!r} was inserted, and neither evicted nor removed since"
         return f"{key!r} was {self.left[key]}" if key in self.left else f"{key!r} was never inserted"
 
+    def anew(self) -> PolicyDriver:
+        """Drives a new policy."""
+        return read(lambda: PolicyDriver(self._make(self.capacity)))
+
     def _judge_whole(self) -> None:
         """Give the same calls to a new policy: it has to choose the same victims."""
         if "deterministic" not in self.claims:
             return
-        other = PolicyDriver(self._make(self.capacity))
+        other = self.anew()
         for step in tuple(self.history):
             again = other.perform(step.op)
-            if step.outcome is not None and not _same_victims(again, step.outcome):
+            if step.outcome is not None and not read(_same_victims, again, step.outcome):
                 self._end_with(step)
                 why = "a second policy was given the same calls"
                 first, then = shown_victims(step.outcome), shown_victims(again)
@@ -293,12 +225,17 @@ class PolicyLockstep(Lockstep):
     def _end_with(self, last: Step) -> None:
         while self.history[-1] is not last:
             self.history.pop()
+            self.num_calls -= 1
 
 
 def _same_victims(outcome: Outcome, other: Outcome) -> bool:
     return victims_of(outcome) == victims_of(other) and type(outcome.raised) is type(other.raised)
 
 
-def _got(value: object) -> str:
+def _all_the_same(outcomes: Iterable[Outcome], others: Iterable[Outcome]) -> bool:
+    return all(map(_same_victims, outcomes, others))
+
+
+def shown_block(value: object) -> str:
     """What ``get`` gave that it should not have given."""
-    return "None" if value is None else f"{value}"
+    return read(str, value)
