@@ -2,7 +2,7 @@
 
 from kvoffload.contract.calls.operations import keys
 from kvoffload.contract.checks import check_manager, check_policy, replay_history
-from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause
+from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause
 from kvoffload.contract.decorators import Check, manager_contract, policy_contract
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.reports.report import Report, Verdict

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from kvoffload.contract.calls.history import read_history
+from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
 from kvoffload.contract.clauses.capabilities import capabilities_of, claims_of
-from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.orders import check_order
 from kvoffload.contract.lockstep.start import start

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from kvoffload.contract.checks import check_manager, check_policy, declared_clauses
-from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause
+from kvoffload.contract.clauses import CONTRACT_VERSION, Clause
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.reports.report import Report, Verdict, details, headline
 from kvoffload.contract.search.search import BUDGET

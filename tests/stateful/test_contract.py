@@ -8,7 +8,7 @@ import pytest
 
 from kvoffload import CPUOffloadingManager, SLRUCachePolicy
 from kvoffload.contract import Clause, Report, Verdict, check_manager, check_policy
-from kvoffload.contract.clauses.clause_list import clauses_for
+from kvoffload.contract.clauses import clauses_for
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.parallel import SideBySide
 from tests.stateful.profile import effort

@@ -11,7 +11,7 @@ import pytest
 
 from kvoffload import LRUCachePolicy
 from kvoffload.contract import check_policy, manager_contract, policy_contract
-from kvoffload.contract.clauses.clause_list import clauses_for
+from kvoffload.contract.clauses import clauses_for
 
 USERS_TESTS = """
 import pytest

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 
 Kind = Literal["assumed", "seen", "declared"]
 

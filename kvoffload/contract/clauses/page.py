@@ -9,8 +9,8 @@ import re
 from difflib import get_close_matches
 from textwrap import fill, indent
 
+from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause, clause
 from kvoffload.contract.clauses.capabilities import CAPABILITIES, DISCLAIMED, Capability
-from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause, clause
 from kvoffload.contract.clauses.explanations import EXPLANATIONS
 
 WIDTH, PAGE_WIDTH = 100, 120

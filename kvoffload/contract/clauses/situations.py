@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kvoffload.contract.clauses import Subject
 from kvoffload.contract.clauses.capabilities import capabilities_of
-from kvoffload.contract.clauses.clause_list import Subject
 
 OPERATIONS: Mapping[Subject, tuple[str, ...]] = {
     "policy": ("Get", "Insert", "FinishStore", "Pin", "Unpin", "Remove", "TouchPolicy", "Evict", "Clear"),

@@ -10,8 +10,8 @@ from enum import IntEnum
 from rich.markup import escape
 from rich.table import Table
 
+from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject
 from kvoffload.contract.clauses.capabilities import Capability, capabilities_of
-from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject
 from kvoffload.contract.clauses.situations import wanted
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.violation import ContractViolation
