@@ -107,11 +107,7 @@ class Report:
     @property
     def not_claimed(self) -> tuple[Capability, ...]:
         """The capabilities that it does not claim, which rule out clauses, or inputs."""
-        return tuple(
-            it
-            for it in capabilities_of(self.subject)
-            if it.id not in self.claims and it.id not in ("admission", "requests")
-        )
+        return tuple(it for it in capabilities_of(self.subject) if it.id not in self.claims and it.told)
 
     def lacking(self, clause: Clause) -> tuple[Capability, ...]:
         """The capabilities that the clause needs and that are not claimed."""
