@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from kvoffload.contract.reports.exports import FORMATS
 from kvoffload.replay import command
+from kvoffload_spec.order import ORDERS
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 
@@ -30,7 +32,7 @@ Target = Annotated[
 Order = Annotated[
     str | None,
     typer.Option(
-        help="The order that it declares: lru, arc, slru, s3fifo, lfu or fifo; slru:0.5 with its share.",
+        help=f"The order that it declares: {', '.join(ORDERS)}; some with a share, as slru:0.5.",
         show_default="none: no order is checked",
     ),
 ]
@@ -100,11 +102,19 @@ def check(
     max_tracker_size: MaxTrackerSize = 3,
     budget: Annotated[
         int | None,
-        typer.Option(min=1, help="How many histories to try; 400 unless given.", show_default=False),
+        typer.Option(min=1, help="How many histories to try; 300 unless given.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which histories; one seed gives one report, always.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     junit: Annotated[Path | None, typer.Option(help="Write it to this file as JUnit XML, too.")] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT=FILE",
+            help=f"Write it to a file as {', '.join(FORMATS)}, too; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Run the policy or manager contract on any importable class.
 
@@ -112,15 +122,30 @@ def check(
     or situation never came up.
     """
     # Here, not above: nobody who replays a trace should wait for it.
-    from kvoffload.contract import CONTRACT_VERSION
+    from kvoffload.contract.checks import PolicyOptions
     from kvoffload.contract.command import run_check
-    from kvoffload.contract.search.search import BUDGET
 
-    expected = dict(_known_failure(text) for text in expected_failure or ())
-    arguments = _arguments(argument, store_threshold, max_tracker_size)
-    version = CONTRACT_VERSION if contract is None else contract
-    code = run_check(target, order, capability or [], expected, version, arguments, budget or BUDGET, seed, json, junit)
-    raise typer.Exit(code)
+    options = PolicyOptions(
+        order=order,
+        capabilities=capability or [],
+        expected_failures=dict(map(_known_failure, expected_failure or ())),
+        seed=seed,
+    )
+    if contract is not None:
+        options["contract"] = contract
+    if budget is not None:
+        options["budget"] = budget
+    files = dict(map(_file_of_a_report, report or ()))
+    if junit is not None:
+        files[junit] = "junit"
+    raise typer.Exit(run_check(target, options, _arguments(argument, store_threshold, max_tracker_size), json, files))
+
+
+def _file_of_a_report(text: str) -> tuple[Path, str]:
+    name, _, file = text.partition("=")
+    if name not in FORMATS or not file:
+        raise typer.BadParameter(f"{text!r} is no report; write FORMAT=FILE, with one of {', '.join(FORMATS)}.")
+    return Path(file), name
 
 
 def _known_failure(text: str) -> tuple[str, str]:
@@ -144,25 +169,29 @@ def replay_history(
     max_tracker_size: MaxTrackerSize = 3,
     pytest: Annotated[
         Path | None,
-        typer.Option(help="Write the history to this file as a test that needs only the target; - prints it."),
+        typer.Option(help="Write the history to this file as a test of pytest, which judges it again; - prints it."),
     ] = None,
 ) -> None:
     """Make the calls of one history, and judge each.
 
     Exit code 0: no clause is broken; 1: one is; 2: it could not be run.
     """
-    from kvoffload.contract.replaying import run_replay_history
+    from kvoffload.contract.command import run_replay_history
 
     arguments = _arguments(argument, store_threshold, max_tracker_size)
     raise typer.Exit(run_replay_history(target, history, order, capability or [], arguments, pytest))
 
 
 @app.command()
-def clauses() -> None:
+def clauses(
+    page: Annotated[
+        bool, typer.Option("--page", help="Print a page in Markdown: every capability, and every clause explained.")
+    ] = False,
+) -> None:
     """List every clause of the contract."""
-    from kvoffload.contract.clauses.page import list_clauses
+    from kvoffload.contract.clauses.page import contract_page, list_clauses
 
-    typer.echo(list_clauses())
+    typer.echo(contract_page() if page else list_clauses(), nl=not page)
 
 
 @app.command()

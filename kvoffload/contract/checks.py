@@ -6,11 +6,11 @@ import operator
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from kvoffload.contract.calls.history import read_history
+from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
 from kvoffload.contract.clauses.capabilities import capabilities_of, claims_of
-from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject, clause, clauses_for
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.orders import check_order
 from kvoffload.contract.lockstep.start import start
@@ -31,6 +31,25 @@ PROBED = ("memory-bounded", "evict-scales")
 """The clauses that no history of a search can break."""
 
 
+class PolicyOptions(TypedDict, total=False):
+    """What is declared of a policy, and how it is searched: the keywords of ``check_policy``, which explains them."""
+
+    order: str | None
+    capabilities: Collection[str]
+    expected_failures: Mapping[str, str] | None
+    contract: int
+    budget: int
+    seed: int
+
+
+class ManagerOptions(PolicyOptions, total=False):
+    """The same of a manager: the keywords of ``check_manager``, which explains them."""
+
+    store_threshold: int
+    max_tracker_size: int
+
+
+# The entries that are called by hand show their keywords and defaults; all others pass these options on.
 def check_policy(
     make: Callable[[int], Any],
     *,
@@ -73,7 +92,7 @@ def check_policy(
         InconclusiveError: if it is ``raising`` and the run shows too little.
     """
     target = Target("policy", make, order, name or name_of(make), arguments, capabilities=tuple(capabilities))
-    report = _check(target, expected_failures or {}, contract, budget, seed, on_history)
+    report = _check(target, start_report(target, expected_failures, contract, seed), budget, on_history)
     if report.failures:
         report.leave_out("probed once nothing else is broken", PROBED)
     elif not report.not_judged:
@@ -133,7 +152,7 @@ def check_manager(
     """
     admission = Admission[OffloadKey](store_threshold, max_tracker_size)
     target = Target("manager", make, order, name or name_of(make), arguments, admission, tuple(capabilities))
-    report = _check(target, expected_failures or {}, contract, budget, seed, on_history)
+    report = _check(target, start_report(target, expected_failures, contract, seed), budget, on_history)
     if raising:
         report.raise_if_not_kept()
     return report
@@ -173,22 +192,16 @@ def replay_history(
         raise violation
 
 
-def _check(
-    target: Target,
-    expected_failures: Mapping[str, str],
-    contract: int,
-    budget: int,
-    seed: int,
-    on_history: Callable[[], None],
-) -> Report:
+def _check(target: Target, report: Report, budget: int, on_history: Callable[[], None]) -> Report:
     """Search until nothing more is found: each broken clause is left to its own report and the search goes on."""
-    if budget < 1 or seed < 0:
-        raise ValueError(f"budget is {budget} and seed is {seed}; look at 1 history or more, and count seeds from 0.")
+    if budget < 1 or report.seed < 0:
+        raise ValueError(
+            f"budget is {budget} and seed is {report.seed}; look at 1 history or more, and count seeds from 0."
+        )
     began = time.monotonic()
-    report = start_report(target, expected_failures, contract, seed)
     again = 0
     while True:
-        found = search(target, frozenset(report.broken), budget, seed + again, on_history=on_history)
+        found = search(target, frozenset(report.broken), budget, report.seed + again, on_history=on_history)
         report.count(found.watch, found.examples)
         if found.violation is not None:
             report.add(found.violation)
@@ -205,44 +218,39 @@ def _check(
     return report
 
 
-def start_report(target: Target, expected_failures: Mapping[str, str], contract: int, seed: int) -> Report:
+def start_report(target: Target, expected_failures: Mapping[str, str] | None, contract: int, seed: int) -> Report:
     """A report on nothing yet.
 
     Raises:
         ValueError: if the order, a capability, a clause or the contract version is unknown.
     """
-    admits = target.admission.threshold > 1
-    clauses = declared_clauses(target.subject, target.order, admits, target.capabilities, expected_failures, contract)
-    return Report(
-        target.subject, target.name, target.order, clauses, target.claims, dict(expected_failures), contract, seed
+    clauses = declared_clauses(
+        target.subject,
+        order=target.order,
+        capabilities=target.capabilities,
+        expected_failures=expected_failures,
+        contract=contract,
+        store_threshold=target.admission.threshold,
     )
+    expected = dict(expected_failures or {})
+    return Report(target.subject, target.name, target.order, clauses, target.claims, expected, contract, seed)
 
 
-def declared_clauses(
-    subject: Subject,
-    order: str | None,
-    admission: bool,
-    capabilities: Collection[str],
-    expected_failures: Mapping[str, str],
-    contract: int,
-) -> tuple[Clause, ...]:
+def declared_clauses(subject: Subject, **options: Unpack[ManagerOptions]) -> tuple[Clause, ...]:
     """The clauses that there are for what declares this.
 
     Args:
         subject: a policy or a manager.
-        order: the order that it declares.
-        admission: whether it has a store_threshold that keeps anything out.
-        capabilities: what else it declares.
-        expected_failures: ids of clauses that it is known to break, each with the reason.
-        contract: the contract version that it is held to.
+        options: what is declared of it.
 
     Raises:
         ValueError: if the order, a capability, a clause or the contract version is unknown.
     """
+    order, contract = options.get("order"), options.get("contract", CONTRACT_VERSION)
     check_order(order)
-    claims_of(subject, [it.id for it in capabilities_of(subject)], declared=capabilities)
-    clauses = clauses_for(subject, order, admission)
-    for id, reason in expected_failures.items():
+    claims_of(subject, [it.id for it in capabilities_of(subject)], declared=options.get("capabilities", ()))
+    clauses = clauses_for(subject, order, admission=options.get("store_threshold", 0) > 1)
+    for id, reason in (options.get("expected_failures") or {}).items():
         if not reason.strip():
             raise ValueError(f"expected_failures names {id!r} without a reason; write why: {{{id!r}: 'our issue 12'}}.")
         if clause(id) not in clauses:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
-from kvoffload.contract.checks import check_manager, check_policy, declared_clauses
-from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause
+from kvoffload.contract.checks import ManagerOptions, PolicyOptions, check_manager, check_policy, declared_clauses
+from kvoffload.contract.clauses import Clause
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.reports.report import Report, Verdict, details, headline
 from kvoffload.contract.search.search import BUDGET
@@ -21,95 +20,57 @@ from kvoffload.contract.targets.target import TargetError
 Test = TypeVar("Test", bound=Callable[..., object])
 Factory = Callable[[int], Any]
 
+Choice = tuple[str, frozenset[tuple[str, int]]]
+"""Where a test function stands, for several classes may inherit it, and each parameter with its value's identity."""
+
 CONCLUSIVE = "conclusive"
 """The test beside those of the clauses: they are green, too, where the search never came to what could break them."""
 
 
-def policy_contract(
-    *,
-    order: str | None = None,
-    capabilities: Collection[str] = (),
-    expected_failures: Mapping[str, str] | None = None,
-    contract: int = CONTRACT_VERSION,
-    budget: int = BUDGET,
-    seed: int = 0,
-) -> Callable[[Test], Test]:
+def policy_contract(**options: Unpack[PolicyOptions]) -> Callable[[Test], Test]:
     """Make a test function a test of every clause of the policy contract.
 
     The function takes ``check``, besides any fixture, and calls it with a factory: ``check(MyCachePolicy)``. The first
     of the tests searches, for all of them.
 
     Args:
-        order: the order that the policy declares, ``lru`` say, or ``slru:0.5`` with its share; without it nothing about
-            order is checked.
-        capabilities: what it promises besides, ``scales``, or does not promise, ``no-repeated-keys``.
-        expected_failures: ids of clauses that it is known to break, each with the reason: those tests are xfailed, and
-            fail if the clause is kept.
-        contract: the contract version that it is held to; clauses that have come since are xfailed where they break.
-        budget: how many histories to try.
-        seed: another choice of histories; the same seed gives the same results.
+        options: ``order``, ``capabilities``, ``expected_failures``, ``contract``, ``budget`` and ``seed``, as
+            ``check_policy`` takes them and with its defaults. The tests of expected failures are xfailed, and fail if
+            the clause is kept; those of clauses that have come since ``contract`` are xfailed where they break.
 
     Raises:
+        TypeError: if there is no such option.
         ValueError: if the order, a capability, a clause or the contract version is unknown.
     """
-    expected = dict(expected_failures or {})
-    clauses = declared_clauses("policy", order, False, capabilities, expected, contract)
-    run = partial(
-        check_policy,
-        order=order,
-        capabilities=capabilities,
-        expected_failures=expected,
-        contract=contract,
-        budget=budget,
-        seed=seed,
-    )
-    return _one_test_per_clause(clauses, expected, run)
+    _refuse_unknown("policy_contract", options, PolicyOptions.__annotations__)
+    return _one_test_per_clause(declared_clauses("policy", **options), options, partial(check_policy, **options))
 
 
-def manager_contract(
-    *,
-    order: str | None = None,
-    capabilities: Collection[str] = (),
-    expected_failures: Mapping[str, str] | None = None,
-    contract: int = CONTRACT_VERSION,
-    budget: int = BUDGET,
-    seed: int = 0,
-    store_threshold: int = 0,
-    max_tracker_size: int = 64_000,
-) -> Callable[[Test], Test]:
+def manager_contract(**options: Unpack[ManagerOptions]) -> Callable[[Test], Test]:
     """Make a test function a test of every clause of the manager contract.
 
     The function takes ``check``, besides any fixture, and calls it with a factory: ``check(MyManager)``. The first of
     the tests searches, for all of them.
 
     Args:
-        order: the order that its policy declares; without it nothing about order is checked.
-        capabilities: what it does not promise, ``no-repeated-keys``, or does, although others of its family do not.
-        expected_failures: ids of clauses that it is known to break, each with the reason: those tests are xfailed, and
-            fail if the clause is kept.
-        contract: the contract version that it is held to; clauses that have come since are xfailed where they break.
-        budget: how many histories to try.
-        seed: another choice of histories; the same seed gives the same results.
-        store_threshold: the one that the factory gives it, in requests.
-        max_tracker_size: the one that the factory gives it, in keys.
+        options: ``order``, ``capabilities``, ``expected_failures``, ``contract``, ``budget``, ``seed``,
+            ``store_threshold`` and ``max_tracker_size``, as ``check_manager`` takes them and with its defaults. The
+            tests of expected failures are xfailed, and fail if the clause is kept; those of clauses that have come
+            since ``contract`` are xfailed where they break.
 
     Raises:
+        TypeError: if there is no such option.
         ValueError: if the order, a capability, a clause or the contract version is unknown.
     """
-    expected = dict(expected_failures or {})
-    clauses = declared_clauses("manager", order, store_threshold > 1, capabilities, expected, contract)
-    run = partial(
-        check_manager,
-        order=order,
-        capabilities=capabilities,
-        expected_failures=expected,
-        contract=contract,
-        budget=budget,
-        seed=seed,
-        store_threshold=store_threshold,
-        max_tracker_size=max_tracker_size,
-    )
-    return _one_test_per_clause(clauses, expected, run)
+    _refuse_unknown("manager_contract", options, ManagerOptions.__annotations__)
+    return _one_test_per_clause(declared_clauses("manager", **options), options, partial(check_manager, **options))
+
+
+def _refuse_unknown(name: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse at once what would come to light in the first test only."""
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise TypeError(f"{name} was given {', '.join(unknown)}; it takes {', '.join(known)}.")
 
 
 class Check:
@@ -121,9 +82,9 @@ class Check:
     """
 
     def __init__(self, searches: _Searches, clause: Clause | None) -> None:
-        self.id = CONCLUSIVE if clause is None else clause.id
         self._searches = searches
         self._clause = clause
+        self._choice: Choice | None = None
         self._make: Factory | None = None
 
     def __call__(self, make: Factory) -> None:
@@ -142,53 +103,56 @@ class Check:
                 pytrace=False,
             )
         self._make = make
-        report = self._searches.report(make, self.id)
+        report = self._searches.report(make, self._choice)
         if isinstance(report, Exception):
             pytest.fail(_could_not_be_checked(report), pytrace=False)
         if self._clause is None:
-            _conclude(report, self._searches.run.keywords["budget"])
+            _conclude(report, self._searches.budget)
         else:
             _judge(report, self._clause)
 
+    def begin(self, choice: Choice) -> None:
+        """A test begins: this choice of its other parameters."""
+        self._choice, self._make = choice, None
+
     def was_called(self) -> bool:
-        """Whether the test that ends here has called it; the next test begins anew."""
-        called, self._make = self._make is not None, None
-        return called
+        """Whether the test has called it."""
+        return self._make is not None
 
     def __repr__(self) -> str:
-        return f"check({self.id})"
+        return f"check({CONCLUSIVE if self._clause is None else self._clause.id})"
 
 
 class _Searches:
     """The searches of one decorated function: one for each choice of its other parameters."""
 
-    def __init__(self, run: partial[Report]) -> None:
-        self.run = run
-        self._found: dict[str, Report | Exception] = {}
+    def __init__(self, run: Callable[[Factory], Report], budget: int) -> None:
+        self.budget = budget
+        self._run = run
+        self._found: dict[Choice | None, Report | Exception] = {}
 
-    def report(self, make: Factory, id: str) -> Report | Exception:
-        """What the search found that the running test shares with those of the other clauses, or why there is none."""
-        test = _running_test_without(id)
-        if test not in self._found:
+    def report(self, make: Factory, choice: Choice | None) -> Report | Exception:
+        """What the search found that the tests of this choice share, or why there is none."""
+        if choice not in self._found:
             try:
-                self._found[test] = self.run(make)
+                self._found[choice] = self._run(make)
             except (TargetError, SignatureError, ValueError) as error:
-                self._found[test] = error
-        return self._found[test] if test else self._found.pop(test)
+                self._found[choice] = error
+        return self._found[choice]
 
 
-def _running_test_without(id: str) -> str:
-    """What pytest calls the running test, without the clause in its brackets; empty outside pytest."""
-    name, _, when = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")
-    before, bracket, parameters = name.partition("[")
-    # The last one: what stands before it may be a parameter of the user's that is called as a clause is.
-    head, found, tail = parameters.rpartition(id)
-    return f"{before}{bracket}{head}*{tail} {when}" if found else ""
+def _choice_of(request: Any) -> Choice:
+    """Where the running test stands, and the values of its parameters: of all but ``check``."""
+    # By identity: a value need not be hashable, and all tests that pytest makes of one choice are given the same one.
+    params: Mapping[str, object] = request.node.callspec.params
+    return request.node.parent.nodeid, frozenset((name, id(it)) for name, it in params.items() if name != "check")
 
 
 def _one_test_per_clause(
-    clauses: tuple[Clause, ...], expected_failures: Mapping[str, str], run: partial[Report]
+    clauses: tuple[Clause, ...], options: PolicyOptions, run: Callable[[Factory], Report]
 ) -> Callable[[Test], Test]:
+    expected_failures = dict(options.get("expected_failures") or {})
+
     def decorate(test: Test) -> Test:
         import pytest
 
@@ -197,9 +161,13 @@ def _one_test_per_clause(
                 f"{test!r} is no plain function; put the contract on a function or a method that is written with def."
             )
 
+        signature = inspect.signature(test)
+        takes_request = "request" in signature.parameters
+
         @functools.wraps(test)
         def run_test(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
+            request = kwargs["request"] if takes_request else kwargs.pop("request", None)
             if "check" not in kwargs:
                 pytest.fail(
                     f"{test.__name__} was run without its parameter check: pytest does not parametrize the methods of "
@@ -207,11 +175,9 @@ def _one_test_per_clause(
                     pytrace=False,
                 )
             check: Check = kwargs["check"]
-            try:
-                returned = test(*args, **kwargs)
-            finally:
-                was_called = check.was_called()
-            if not was_called:
+            check.begin(_choice_of(request))
+            returned = test(*args, **kwargs)
+            if not check.was_called():
                 pytest.fail(
                     f"{test.__name__} never called check, so that nothing was checked; "
                     "call check(FACTORY) in it, where FACTORY takes a number of blocks.",
@@ -219,7 +185,9 @@ def _one_test_per_clause(
                 )
             return returned
 
-        searches = _Searches(run)
+        if not takes_request:
+            run_test.__signature__ = _with_request(signature)  # type: ignore[attr-defined]
+        searches = _Searches(run, options.get("budget", BUDGET))
         checks = [
             pytest.param(
                 Check(searches, clause),
@@ -235,6 +203,12 @@ def _one_test_per_clause(
         return cast(Test, pytest.mark.parametrize("check", checks)(run_test))
 
     return decorate
+
+
+def _with_request(signature: inspect.Signature) -> inspect.Signature:
+    """The signature by which pytest hands over its ``request`` as well."""
+    request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
+    return signature.replace(parameters=[*signature.parameters.values(), request])
 
 
 def _judge(report: Report, clause: Clause) -> None:

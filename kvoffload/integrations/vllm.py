@@ -10,25 +10,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import kvoffload
 from kvoffload.integrations.request_scoped import RequestScopedPolicy
 from kvoffload.interface import CachePolicy
-from kvoffload.policies.factory import CachePolicyFactory
+from kvoffload.policies.factory import OURS, CachePolicyFactory
 
 __all__ = ["for_vllm"]
 
 # Under no name of this module's own: what is asked for as an attribute has to be made by __getattr__.
-_OURS: dict[str, Callable[[int], CachePolicy]] = {
-    policy.__name__: policy
-    for policy in (
-        kvoffload.ARCCachePolicy,
-        kvoffload.FIFOCachePolicy,
-        kvoffload.LFUCachePolicy,
-        kvoffload.LRUCachePolicy,
-        kvoffload.S3FIFOCachePolicy,
-        kvoffload.SLRUCachePolicy,
-    )
-}
+_OURS = {class_name: name for name, (_, class_name) in OURS.items()}
 _VLLM_BASE = "vllm.v1.kv_offload.cpu.policies.base"
 _made: dict[tuple[str, type | None], type[RequestScopedPolicy]] = {}
 
@@ -65,6 +54,6 @@ def __getattr__(name: str) -> Any:
         )
     known = (name, _vllm_cache_policy())
     if known not in _made:
-        policy = CachePolicyFactory.get_cache_policy_cls(class_name, module) if colon else _OURS[name]
-        _made[known] = for_vllm(policy)
+        named = (class_name, module) if colon else (_OURS[name], None)
+        _made[known] = for_vllm(CachePolicyFactory.get_cache_policy_cls(*named))
     return _made[known]

@@ -12,6 +12,16 @@ from kvoffload.interface import CachePolicy
 ENTRY_POINT_GROUP = "kvoffload.policies"
 """The entry-point group in which an installed package names its policies."""
 
+OURS = {
+    "arc": ("kvoffload.policies.arc", "ARCCachePolicy"),
+    "fifo": ("kvoffload.policies.fifo", "FIFOCachePolicy"),
+    "lfu": ("kvoffload.policies.lfu", "LFUCachePolicy"),
+    "lru": ("kvoffload.policies.lru", "LRUCachePolicy"),
+    "s3fifo": ("kvoffload.policies.s3fifo", "S3FIFOCachePolicy"),
+    "slru": ("kvoffload.policies.slru", "SLRUCachePolicy"),
+}
+"""Our own policies by name, each with its module and class: a new one is one more row."""
+
 REQUIRED = (
     "get",
     "insert",
@@ -32,14 +42,7 @@ class CachePolicyFactory:
     Loading a policy from a module path, or from an entry point, runs that module with the rights of this process.
     """
 
-    _registry: ClassVar[dict[str, tuple[str, str]]] = {
-        "arc": ("kvoffload.policies.arc", "ARCCachePolicy"),
-        "fifo": ("kvoffload.policies.fifo", "FIFOCachePolicy"),
-        "lfu": ("kvoffload.policies.lfu", "LFUCachePolicy"),
-        "lru": ("kvoffload.policies.lru", "LRUCachePolicy"),
-        "s3fifo": ("kvoffload.policies.s3fifo", "S3FIFOCachePolicy"),
-        "slru": ("kvoffload.policies.slru", "SLRUCachePolicy"),
-    }
+    _registry: ClassVar[dict[str, tuple[str, str]]] = dict(OURS)
 
     @classmethod
     def register_cache_policy(cls, name: str, module_path: str, class_name: str) -> None:

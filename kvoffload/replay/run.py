@@ -98,8 +98,8 @@ def _drive_verified(
 ) -> None:
     # Only here: the contract library takes longer to import than a short replay takes.
     from kvoffload.contract import ContractViolation
-    from kvoffload.contract.lockstep.orders import ORDERS
     from kvoffload.replay.verified import VerifiedManager
+    from kvoffload_spec.order import ORDERS
 
     order = result.policy if result.policy in ORDERS else None
     checked = VerifiedManager(manager, num_blocks, order)

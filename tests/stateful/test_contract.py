@@ -8,12 +8,12 @@ import pytest
 
 from kvoffload import CPUOffloadingManager, SLRUCachePolicy
 from kvoffload.contract import Clause, Report, Verdict, check_manager, check_policy
-from kvoffload.contract.clauses.clause_list import clauses_for
-from kvoffload.policies.factory import CachePolicyFactory
+from kvoffload.contract.clauses import clauses_for
+from kvoffload.policies.factory import OURS, CachePolicyFactory
 from tests.stateful.parallel import SideBySide
 from tests.stateful.profile import effort
 
-POLICIES = ("lru", "arc", "slru", "s3fifo", "lfu", "fifo")
+POLICIES = tuple(OURS)
 THRESHOLD, TRACKER = 2, 3
 
 
@@ -28,7 +28,7 @@ def capabilities_of(name: str) -> tuple[str, ...]:
 
 
 def class_of(name: str) -> str:
-    return ":".join(CachePolicyFactory._registry[name])
+    return ":".join(OURS[name])
 
 
 def check_our_manager(policy: str) -> Report:

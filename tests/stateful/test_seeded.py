@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 from kvoffload import CPUOffloadingManager
-from kvoffload.contract.clauses.clause_list import CLAUSES, Subject
+from kvoffload.contract.clauses import CLAUSES, Subject
 from kvoffload.contract.reports.violation import describe_violation
 from kvoffload.contract.search.search import search
 from kvoffload.contract.targets.target import Target

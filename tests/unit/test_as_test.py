@@ -231,7 +231,7 @@ def test_what_is_declared_stands_in_the_test(folder: Path) -> None:
 
 
 def test_a_call_that_does_not_return_makes_the_test_red(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("replaying", "checks"):
+    for module in ("command", "checks"):
         monkeypatch.setattr(f"kvoffload.contract.{module}.time_limit", partial(time_limit, 0.1))
     result = replayed("users_module:Manager", "manager 1; lookup a", "--pytest", "-")
     assert result.exit_code == 1

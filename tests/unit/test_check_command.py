@@ -1,12 +1,16 @@
 """``kvoffload check``: its verdicts, its errors, its exit codes."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from kvoffload.cli import app
+from kvoffload.contract.clauses.page import contract_page
+from kvoffload_spec.order import ORDERS
 
 BROKEN = """
 from kvoffload import CPUOffloadingManager, LRUCachePolicy
@@ -113,8 +117,8 @@ def test_what_cannot_be_checked_is_exit_code_2_and_a_sentence(folder: Path, targ
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--order", "belady"], "order is 'belady'; known are arc, fifo, lfu, lru, s3fifo, slru"),
-        (["--order", "lru:0.5"], "order is 'lru:0.5'; a share goes with s3fifo and slru only, from 0 to 1"),
+        (["--order", "belady"], f"order is 'belady'; known are {', '.join(ORDERS)}"),
+        (["--order", "lru:0.5"], "order is 'lru:0.5'; a share goes with "),
         (["--order", ""], "order is ''; known are"),
         *(
             (["--order", f"slru:{it}"], f"order is 'slru:{it}'; a share goes with")
@@ -144,3 +148,14 @@ def test_what_else_it_is_made_with_is_given_by_name_and_stands_in_the_replay_lin
 def test_an_argument_without_a_value_is_exit_code_2_and_a_sentence() -> None:
     result = checked("kvoffload:CPUOffloadingManager", "--argument", "cache_policy")
     assert result.exit_code == 2 and "is no argument; write its name" in result.output
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kvoffload", "explain", "no-such"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and done.stderr.startswith("kvoffload explain: 'no-such' is no clause")
+
+
+def test_the_page_of_the_contract_is_printed() -> None:
+    assert CliRunner().invoke(app, ["clauses", "--page"]).stdout == contract_page()

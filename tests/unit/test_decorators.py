@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from kvoffload import LRUCachePolicy
-from kvoffload.contract import check_policy, manager_contract, policy_contract
-from kvoffload.contract.clauses.clause_list import clauses_for
+from kvoffload.contract import Check, check_policy, manager_contract, policy_contract
+from kvoffload.contract.clauses import clauses_for
 
 USERS_TESTS = """
 import pytest
@@ -293,6 +293,20 @@ def test_what_is_unknown_is_refused_where_it_is_declared(
 ) -> None:
     with pytest.raises(ValueError, match=sentence):
         contract(**declared)
+
+
+@pytest.mark.parametrize("contract", [policy_contract, manager_contract])
+def test_an_option_that_there_is_none_of_is_refused_where_it_is_declared(contract: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="_contract was given ordr; it takes order, capabilities, expected_failures"):
+        contract(ordr="lru")
+
+
+@policy_contract(budget=1)
+def test_the_function_may_take_the_request_of_pytest_itself(request: pytest.FixtureRequest, check: Check) -> None:
+    assert request.node.originalname == "test_the_function_may_take_the_request_of_pytest_itself"
+    if "get-agrees" not in request.node.name:
+        pytest.skip("one of them is enough")
+    check(LRUCachePolicy)
 
 
 def test_what_pytest_cannot_call_with_a_check_is_refused() -> None:

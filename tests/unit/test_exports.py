@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from kvoffload.cli import app
 from kvoffload.contract import CLAUSES
+from kvoffload.contract.reports.exports import FORMATS
 
 MODULE = """
 from kvoffload import LRUCachePolicy
@@ -212,3 +213,21 @@ def test_what_is_new_is_a_failure_once_the_contract_is_the_newest() -> None:
     for options, status in (([], "broken"), (["--contract", "1"], "new")):
         clauses = data_of(checked("EmptiesList", "--json", *options))["clauses"]
         assert clauses["arguments-kept"]["status"] == status
+
+
+# --- a file in any format ---
+
+
+def test_a_report_is_written_to_a_file_in_each_format(folder: Path) -> None:
+    options = [option for name in FORMATS for option in ("--report", f"{name}=report.{name}")]
+    result = checked("Unlisted", "--junit", "report.xml", *options)
+    assert result.exit_code == 1
+    assert json.loads((folder / "report.json").read_text())["verdict"] == "broken"
+    assert (folder / "report.junit").read_text() == (folder / "report.xml").read_text()
+    assert (folder / "report.text").read_text().startswith("evictable-exact: ")
+
+
+@pytest.mark.parametrize("text", ["pdf=report.pdf", "json", "json="])
+def test_an_unknown_format_and_a_missing_file_are_exit_code_2_and_a_sentence(text: str) -> None:
+    result = checked("Kept", "--report", text)
+    assert result.exit_code == 2 and "is no report; write FORMAT=FILE" in " ".join(result.output.split())

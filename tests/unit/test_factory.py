@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kvoffload import ARCCachePolicy, CPUOffloadingManager, LRUCachePolicy
-from kvoffload.policies.factory import CachePolicyFactory
+from kvoffload.policies.factory import OURS, CachePolicyFactory
+from kvoffload_spec.order import ORDERS
 
 MODULE = """
 from kvoffload import LRUCachePolicy
@@ -54,6 +55,12 @@ def test_a_name_of_ours_finds_our_policy() -> None:
     assert CachePolicyFactory.get_cache_policy_cls("arc") is ARCCachePolicy
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_each_of_ours_has_its_order(name: str) -> None:
+    assert isinstance(CachePolicyFactory.get_cache_policy_cls(name), type)
+    assert name in ORDERS
+
+
 def test_a_registered_name_finds_its_class(their_package: Path) -> None:
     CachePolicyFactory.register_cache_policy("mine", "their_package.their_module", "TheirPolicy")
     assert policy_of(CPUOffloadingManager(1, "mine")) == "TheirPolicy"
@@ -94,7 +101,7 @@ def test_an_unknown_name_says_what_is_known_and_where_it_looked(their_package: P
         CPUOffloadingManager(1, "no_such")
     assert str(raised.value) == (
         "cache_policy is 'no_such', which is neither registered nor an entry point of group 'kvoffload.policies'; "
-        "known are arc, fifo, lfu, lru, s3fifo, slru, theirs. "
+        f"known are {', '.join(sorted([*OURS, 'theirs']))}. "
         "Name one of them, or pass cache_policy_module_path as well."
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.history import POLICY_METHODS, HistoryError, read_history, write_history
 from kvoffload.contract.calls.operations import Operation, keys
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 from kvoffload.types import OffloadKey, make_offload_key
 
 a, b, c, x, y = keys("abcxy")

@@ -16,17 +16,11 @@ from kvoffload import NO_REQUEST, BlockStatus, LRUCachePolicy, OffloadKey, ReqCo
 from kvoffload.contract import Verdict, check_policy, keys
 from kvoffload.integrations.request_scoped import RequestScopedPolicy
 from kvoffload.integrations.vllm import for_vllm
+from kvoffload.policies.factory import OURS
 
 PATH = "kvoffload.integrations.vllm"
 BASE = "vllm.v1.kv_offload.cpu.policies.base"
-NAMES = (
-    "ARCCachePolicy",
-    "FIFOCachePolicy",
-    "LFUCachePolicy",
-    "LRUCachePolicy",
-    "S3FIFOCachePolicy",
-    "SLRUCachePolicy",
-)
+NAMES = tuple(class_name for _, class_name in OURS.values())
 a, b, c, d, e = keys("abcde")
 
 

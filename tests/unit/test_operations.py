@@ -6,8 +6,8 @@ import pytest
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import OPERATIONS, Operation, keys, operations_on
+from kvoffload.contract.clauses import Subject
 from kvoffload.contract.clauses.capabilities import capabilities_of
-from kvoffload.contract.clauses.clause_list import Subject
 from kvoffload.contract.reports.situations import SITUATIONS, wanted
 from kvoffload.interface import CachePolicy, OffloadingManager
 

@@ -101,10 +101,10 @@ evictable-exact: the evictable list holds the idle keys, each once
 
 
 def test_a_call_that_hangs_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kvoffload.contract import replaying
+    from kvoffload.contract import command
     from kvoffload.contract.targets.time_limit import time_limit
 
-    monkeypatch.setattr(replaying, "time_limit", lambda: time_limit(0.05))
+    monkeypatch.setattr(command, "time_limit", lambda: time_limit(0.05))
     result = replayed("users_replayed:Hangs", "policy 1; insert a; remove a")
     assert result.exit_code == 1
     assert "  actual    does not return within 2 s\n" in result.stdout

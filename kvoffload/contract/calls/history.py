@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import call_of
 from kvoffload.contract.calls.program import Names
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 from kvoffload.interface import CachePolicy
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses.form import BOTH, MANAGER, POLICY, Subject
 
 Kind = Literal["assumed", "seen", "declared"]
 
@@ -20,17 +20,15 @@ class Capability:
         sentence: what it says of the implementation.
         applies_to: of a policy, a manager or both.
         kind: ``assumed`` unless it is disclaimed; ``seen`` on the object, or not; or only there if it is ``declared``.
+        told: whether a report says that it is not claimed. What few have, and nobody misses, is passed over.
     """
 
     id: str
     sentence: str
     applies_to: tuple[Subject, ...]
     kind: Kind
+    told: bool = True
 
-
-BOTH: tuple[Subject, ...] = ("policy", "manager")
-POLICY: tuple[Subject, ...] = ("policy",)
-MANAGER: tuple[Subject, ...] = ("manager",)
 
 CAPABILITIES = (
     Capability("scales", "its evictions cost the same however many blocks are resident", POLICY, "declared"),
@@ -57,8 +55,8 @@ CAPABILITIES = (
     Capability("unbalanced-releases", "a release may name keys that no load holds, and raises", MANAGER, "assumed"),
     Capability("order-on-refusal", "a refused store leaves the policy's order alone", MANAGER, "assumed"),
     Capability("faults", "its policy may raise", MANAGER, "assumed"),
-    Capability("requests", "it is told when a request has finished", BOTH, "seen"),
-    Capability("admission", "it has a store_threshold", MANAGER, "declared"),
+    Capability("requests", "it is told when a request has finished", BOTH, "seen", told=False),
+    Capability("admission", "it has a store_threshold", MANAGER, "declared", told=False),
 )
 """All capabilities, in the order in which they are shown."""
 

@@ -1,7 +1,4 @@
-"""The clauses in words: one explained, all listed, and the page of them.
-
-``python -m kvoffload.contract.clauses.page > docs/contract.md`` writes the page anew.
-"""
+"""The clauses in words: one explained, all listed, and a page of them with the capabilities."""
 
 from __future__ import annotations
 
@@ -9,9 +6,8 @@ import re
 from difflib import get_close_matches
 from textwrap import fill, indent
 
+from kvoffload.contract.clauses import CLAUSES, CONTRACT_VERSION, Clause, clause
 from kvoffload.contract.clauses.capabilities import CAPABILITIES, DISCLAIMED, Capability
-from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Clause, clause
-from kvoffload.contract.clauses.explanations import EXPLANATIONS
 
 WIDTH, PAGE_WIDTH = 100, 120
 NOTHING = "nothing: it is always judged"
@@ -26,18 +22,8 @@ _IS_CLAIMED = {
 PAGE_HEAD = f"""\
 # The contract, version {CONTRACT_VERSION}
 
-What a KV-cache offloading manager and its eviction policy have to keep, clause by clause. This page is written
-by `python -m kvoffload.contract.clauses.page > docs/contract.md`; `kvoffload explain evict-atomic` prints one clause
-of it.
-
-A clause is one sentence about a policy or a manager that every history of calls has to keep, with a public name that
-stays. One broken rule fails one clause: a history ends where another clause breaks, and that clause's own run reports
-it. What an implementation cannot show, or does not promise, is a capability that it does not have: the clauses that
-need it are reported as *not claimed*, never passed in silence and never failed.
-
-The list has a version, {CONTRACT_VERSION} now. A clause is never changed or dropped; a new one comes with a new
-version, and `contract=N` holds an implementation to the clauses up to version N: later ones are run and shown as *new*,
-and do not fail.
+What a KV-cache offloading manager and its eviction policy have to keep, clause by clause, as `kvoffload clauses --page`
+prints it.
 """
 
 CAPABILITIES_HEAD = f"""\
@@ -52,10 +38,7 @@ they are judged.
 |---|---|---|---|---|
 """
 
-# ruff format would give each call of an example a line of its own.
 CLAUSES_HEAD = """\
-<!-- fmt: off -->
-
 ## Clauses
 
 Each example is a program that breaks its clause, after these lines, where `MyManager` and `MyPolicy` are yours, the
@@ -86,12 +69,11 @@ def explain(id: str) -> str:
         similar = get_close_matches(id, [known.id for known in CLAUSES])
         hint = f"Did you mean {' or '.join(similar)}? " if similar else ""
         raise ValueError(f"{hint}{error}") from None
-    told = EXPLANATIONS[id]
     facts = (
         ("applies to", f"{_whom(found)}, since contract version {found.since}"),
         ("needs", "; ".join(_needs(found)) or NOTHING),
-        ("why", told.why),
-        ("seen in", told.seen_in),
+        ("why", found.why),
+        ("seen in", found.seen_in),
     )
     return "\n".join(
         [
@@ -99,7 +81,7 @@ def explain(id: str) -> str:
             "",
             *(_labelled(label, text) for label, text in facts),
             "",
-            indent("\n".join(told.example), "  "),
+            indent("\n".join(found.example), "  "),
         ]
     )
 
@@ -123,7 +105,7 @@ def list_clauses() -> str:
 
 
 def contract_page() -> str:
-    """The whole text of ``docs/contract.md``."""
+    """All capabilities and clauses in Markdown, each clause with what ``explain`` says of it."""
     rows = "".join(_capability_row(capability) for capability in CAPABILITIES)
     return "\n".join([PAGE_HEAD, CAPABILITIES_HEAD + rows, CLAUSES_HEAD, "\n".join(map(_section, CLAUSES))])
 
@@ -162,18 +144,17 @@ def _capability_row(it: Capability) -> str:
 
 
 def _section(it: Clause) -> str:
-    told = EXPLANATIONS[it.id]
     return "\n".join(
         [
             f"### `{it.id}`\n",
             f"> {it.sentence}\n",
             _item(f"applies to: {_whom(it)}, since version {it.since}"),
             _item(f"needs: {'; '.join(_needs(it)) or NOTHING}"),
-            _item(f"why it matters: {told.why}"),
-            _item(f"seen in: {_linked(told.seen_in)}"),
+            _item(f"why it matters: {it.why}"),
+            _item(f"seen in: {_linked(it.seen_in)}"),
             "",
             "```python",
-            *told.example,
+            *it.example,
             "```\n",
         ]
     )
@@ -186,7 +167,3 @@ def _item(text: str) -> str:
 def _linked(text: str) -> str:
     """The text with a link on each public thread; GitHub sends those of pull requests on."""
     return _THREAD.sub(r"[\1#\2](https://github.com/\1/issues/\2)", text)
-
-
-if __name__ == "__main__":
-    print(contract_page(), end="")

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from kvoffload.contract.calls.operations import FinishRequest, Operation
 from kvoffload.contract.calls.outcome import Outcome, Step, WrongTypeError
 from kvoffload.contract.calls.style import NOWHERE, OURS, Origin
-from kvoffload.contract.clauses.clause_list import Subject, clause
+from kvoffload.contract.clauses import Subject, clause
 from kvoffload.contract.lockstep.reading import ReadError, read
 from kvoffload.contract.lockstep.violation import ContractViolation, EndedQuietlyError
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from kvoffload.types import OffloadKey
-from kvoffload_spec.order import Arc, Fifo, LfuAging, ListLru, S3Fifo, Slru
+from kvoffload_spec.order import ORDERS, WITH_SHARE
 
 
 class Order(Protocol):
@@ -35,26 +35,13 @@ class Order(Protocol):
         """These keys were removed."""
 
 
-ORDERS: dict[str, Callable[..., Order]] = {
-    "arc": Arc,
-    "fifo": Fifo,
-    "lfu": LfuAging,
-    "lru": lambda capacity: ListLru(),
-    "s3fifo": S3Fifo,
-    "slru": Slru,
-}
-"""What an implementation may declare as its order: makes the model for a capacity in blocks, some with a share."""
-
-WITH_SHARE = ("s3fifo", "slru")
-"""The orders that can be declared with the share of their first or protected segment: ``slru:0.5``."""
-
-
 def start_order(order: str | None, capacity: int) -> Order | None:
     """The model of a declared order for a new, empty cache; ``None`` if none is declared."""
     if order is None:
         return None
     name, _, share = order.partition(":")
-    return ORDERS[name](capacity, float(share)) if share else ORDERS[name](capacity)
+    made: Order = ORDERS[name](capacity, float(share)) if share else ORDERS[name](capacity)
+    return made
 
 
 def check_order(order: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
@@ -91,3 +92,11 @@ def _outcome(report: Report, id: str, status: str) -> tuple[str, str, str]:
             reason = report.expected_failures.get(id, report.not_judged.get(id, ""))
             return "skipped", f"{status}: {reason}" if reason else status, ""
     return "", "", ""
+
+
+FORMATS: Mapping[str, Callable[[Report], str]] = {
+    "json": as_json,
+    "junit": as_junit,
+    "text": str,
+}
+"""How a report can be written, by name; a format is one more row."""

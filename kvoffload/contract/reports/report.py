@@ -10,8 +10,8 @@ from enum import IntEnum
 from rich.markup import escape
 from rich.table import Table
 
+from kvoffload.contract.clauses import CONTRACT_VERSION, Clause, Subject
 from kvoffload.contract.clauses.capabilities import Capability, capabilities_of
-from kvoffload.contract.clauses.clause_list import CONTRACT_VERSION, Clause, Subject
 from kvoffload.contract.lockstep.base import Watch
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.reports.situations import wanted
@@ -107,11 +107,7 @@ class Report:
     @property
     def not_claimed(self) -> tuple[Capability, ...]:
         """The capabilities that it does not claim, which rule out clauses, or inputs."""
-        return tuple(
-            it
-            for it in capabilities_of(self.subject)
-            if it.id not in self.claims and it.id not in ("admission", "requests")
-        )
+        return tuple(it for it in capabilities_of(self.subject) if it.id not in self.claims and it.told)
 
     def lacking(self, clause: Clause) -> tuple[Capability, ...]:
         """The capabilities that the clause needs and that are not claimed."""

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.clauses.clause_list import clause
+from kvoffload.contract.clauses import clause
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.targets.cost import cost_of
 from kvoffload.contract.targets.drivers import PolicyDriver

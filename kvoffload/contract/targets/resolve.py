@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 from kvoffload.contract.targets.adapters import SignatureError, as_policy, makes_unsized
 from kvoffload.contract.targets.target import Target, TargetError
 from kvoffload.types import OffloadKey

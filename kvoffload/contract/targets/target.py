@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from kvoffload.contract.calls.style import Origin
+from kvoffload.contract.clauses import Subject
 from kvoffload.contract.clauses.capabilities import claims_of
-from kvoffload.contract.clauses.clause_list import Subject
 from kvoffload.contract.targets.seen import seen_of_manager, seen_of_policy
 from kvoffload.contract.targets.time_limit import time_limit
 from kvoffload.types import OffloadKey

@@ -13,7 +13,7 @@ from statistics import median
 from typing import NamedTuple
 
 from kvoffload.contract import Verdict
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 from tests.stateful.parallel import SideBySide
 from tests.stateful.seeded import BUGS, CORRECT, Hunt, SeededBug, hunt
 from tests.stateful.seeded.bug import PROBED, breaks_besides

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from kvoffload import BlockStatus, CachePolicy, CPUOffloadingManager, LRUCachePolicy, OffloadKey
 from kvoffload.admission import AdmissionTracker
 from kvoffload.contract import check_policy
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 from kvoffload.contract.search.search import BUDGET, HASTY, search
 from kvoffload.contract.targets.target import EVERY_KEY, Target
 from kvoffload.contract.targets.time_limit import time_limit

@@ -25,7 +25,7 @@ from kvoffload import (
 )
 from kvoffload.block_pool import BlockPool
 from kvoffload.contract import Report, check_manager, check_policy
-from kvoffload.contract.clauses.clause_list import Subject
+from kvoffload.contract.clauses import Subject
 from kvoffload.contract.targets.target import Target
 from tests.stateful.seeded.bug import ChoosingPolicy
 from tests.stateful.seeded.shapes import (

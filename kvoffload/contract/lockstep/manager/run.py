@@ -9,7 +9,7 @@ from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.style import NOWHERE, Origin, Style
 from kvoffload.contract.calls.text import shown
-from kvoffload.contract.clauses.clause_list import CLAUSES, clause
+from kvoffload.contract.clauses import CLAUSES, clause
 from kvoffload.contract.lockstep.base import Lockstep, Watch
 from kvoffload.contract.lockstep.difference import ASPECTS, Aspect, Difference
 from kvoffload.contract.lockstep.manager.claims import claimed_call

@@ -1,11 +1,15 @@
-"""Why a policy has to keep its clauses, order apart."""
+"""What a policy has to keep."""
 
 from __future__ import annotations
 
-from kvoffload.contract.clauses.explanations.form import Explanation
+from kvoffload.contract.clauses.form import POLICY, Clause
 
-POLICY = {
-    "get-agrees": Explanation(
+POLICY_CLAUSES = (
+    Clause(
+        "get-agrees",
+        "get(key) returns the block inserted under the key until it is evicted, removed or cleared",
+        POLICY,
+        needs=("get",),
         why="A block's state is kept nowhere else: the manager reads and writes ref_cnt through get(). If get() finds "
         "nothing, the server computes again what it has cached; if it hands out a copy, the counts never reach the "
         "policy, and a block that is being read is taken for an idle one.",
@@ -18,7 +22,10 @@ POLICY = {
             "policy.get(a) is block  # -> False; allowed: True",
         ),
     ),
-    "evict-exact": Explanation(
+    Clause(
+        "evict-exact",
+        "evict(n) returns exactly n distinct (key, block) pairs, or None; evict(0) returns []",
+        POLICY,
         why="The manager reckons with n. With one victim less the store has no block to write to, with one more a "
         "cached block is thrown away for nothing, and a victim that comes twice puts its block id on the free list "
         "twice, so that two keys get the same memory.",
@@ -32,7 +39,10 @@ POLICY = {
             "policy.evict(2, set())  # -> evict [a, a]; allowed: None",
         ),
     ),
-    "evict-idle": Explanation(
+    Clause(
+        "evict-idle",
+        "a victim was idle: never pending, never pinned",
+        POLICY,
         why="A victim's memory goes to another key at once. If a load still reads it, the request gets the KV data of "
         "another prompt and answers with wrong tokens; if a store still writes it, two writes mix in one block.",
         seen_in="LMCache/LMCache#222: an eviction could take a chunk while it was being read.",
@@ -43,7 +53,10 @@ POLICY = {
             "policy.evict(1, set())  # -> evict [a]; allowed: None",
         ),
     ),
-    "evict-protected": Explanation(
+    Clause(
+        "evict-protected",
+        "a victim is never protected",
+        POLICY,
         why="The protected keys are those of the store that asks for room. If one of them goes, the caller does not "
         "write it, for it was resident when the call began, and the prefix that was just stored has a hole.",
         seen_in="vllm-project/vllm#35846: the room for the new keys of a request was made by evicting a key of the "
@@ -55,7 +68,10 @@ POLICY = {
             "policy.evict(2, {a})  # -> evict [a, b]; allowed: None",
         ),
     ),
-    "evict-complete": Explanation(
+    Clause(
+        "evict-complete",
+        "evict(n) returns None only if fewer than n idle unprotected blocks exist",
+        POLICY,
         why="A policy that gives up although enough idle blocks exist makes its manager refuse stores that would fit. "
         "Nothing fails: the cache takes nothing new any more, in the worst case for ever, and the hit rate falls.",
         seen_in="vllm-project/vllm#55461: ARC below its target for t1 looked at t2 only, and refused when t2 had too "
@@ -68,7 +84,11 @@ POLICY = {
             "policy.evict(2, set())  # -> None; allowed: evict [a, b] or evict [b, a]",
         ),
     ),
-    "evict-atomic": Explanation(
+    Clause(
+        "evict-atomic",
+        "an evict() that returns None leaves the policy unchanged, its order included",
+        POLICY,
+        needs=("refusals",),
         why="Whoever is told None believes that nothing has happened. A block that is gone all the same is lost: no "
         "event tells of it, and its memory is never used again. If only the order has moved, the next eviction takes "
         "a block that should have stayed.",
@@ -81,7 +101,10 @@ POLICY = {
             "policy.get(a) is None  # -> True; allowed: False",
         ),
     ),
-    "evict-forgets": Explanation(
+    Clause(
+        "evict-forgets",
+        "a victim is gone: get is None, and it is no victim again unless inserted again",
+        POLICY,
         why="The victim's block id is on the free list. If the policy still finds the key, a lookup reports a hit and "
         "the request reads whatever was written there since: wrong tokens. If the key is chosen a second time, its "
         "block id is freed twice.",
@@ -93,7 +116,11 @@ POLICY = {
             "policy.get(a) is None  # -> False; allowed: True",
         ),
     ),
-    "evictable-exact": Explanation(
+    Clause(
+        "evictable-exact",
+        "the evictable list holds the idle keys, each once",
+        POLICY,
+        needs=("list",),
         why="On that list evict(n) looks for victims. An idle key that is missing there is never evicted, and the pool "
         "fills up with blocks that nobody gets back; a key that is there and not idle is evicted while it is in use.",
         seen_in="sgl-project/sglang#33862: host copies of blocks that were on the device as well were on no list, and "
@@ -105,7 +132,11 @@ POLICY = {
             "list(policy.evictable_blocks)  # -> []; allowed: [a]",
         ),
     ),
-    "touch-total": Explanation(
+    Clause(
+        "touch-total",
+        "touch never raises and changes order only, whatever the keys",
+        POLICY,
+        needs=("touch", "any-touch"),
         why="A scheduler touches whole prefixes, whatever has become of their blocks meanwhile. An exception ends its "
         "step, and with that the engine; a touch that has moved half of what it wanted to move loses the block.",
         seen_in="vllm-project/vllm#34576: a touch of a key whose store was in flight raised KeyError out of ARC, which "
@@ -116,7 +147,11 @@ POLICY = {
             "policy.touch([a])  # -> an exception; allowed: None",
         ),
     ),
-    "clear-fresh": Explanation(
+    Clause(
+        "clear-fresh",
+        "after clear() the policy behaves as a new one",
+        POLICY,
+        needs=("clear",),
         why="A cache is cleared because its contents are not valid any more, after new weights were loaded for "
         "instance. What stays behind is served to requests of the new model; ghosts and targets that stay make it "
         "choose its victims by what was asked for before.",
@@ -128,7 +163,11 @@ POLICY = {
             "policy.get(a) is None  # -> False; allowed: True",
         ),
     ),
-    "deterministic": Explanation(
+    Clause(
+        "deterministic",
+        "the same calls give the same victims",
+        POLICY,
+        needs=("deterministic",),
         why="A crash that cannot be repeated from its calls is not found, and a hit rate that differs from run to run "
         "cannot be compared. A policy that draws lots keeps the clause if it seeds its own generator.",
         seen_in="no public bug known; seeded here as EvictsAtRandom.",
@@ -140,7 +179,10 @@ POLICY = {
             "[key for key, _ in first] == [key for key, _ in second]  # -> False; allowed: True",
         ),
     ),
-    "memory-bounded": Explanation(
+    Clause(
+        "memory-bounded",
+        "what is remembered of keys that left is bounded by the capacity",
+        POLICY,
         why="A server runs for weeks and sees millions of keys that never come back. A few bytes for each of them are "
         "a leak that ends with the process out of memory, and ghosts far older than the cache mislead a policy that "
         "adapts to them.",
@@ -154,7 +196,11 @@ POLICY = {
             "len(pickle.dumps(policy)) > 4_000  # -> True; allowed: False",
         ),
     ),
-    "evict-scales": Explanation(
+    Clause(
+        "evict-scales",
+        "the cost of evict(n) does not grow with the number of resident blocks, idle or pinned",
+        POLICY,
+        needs=("scales",),
         why="An eviction runs within a step of the scheduler, and all requests of the batch wait for it. A walk over "
         "the resident blocks is not noticed in a test of a hundred, and stalls a server of a million for a good part "
         "of a second, at each store.",
@@ -171,4 +217,4 @@ POLICY = {
             "cost_of(lambda: policy.evict(1, set())).lines > 1_000  # -> True; allowed: False",
         ),
     ),
-}
+)
