@@ -6,7 +6,7 @@ from kvoffload.contract.clauses.clause_list import CLAUSES, CONTRACT_VERSION, Cl
 from kvoffload.contract.decorators import Check, manager_contract, policy_contract
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.contract.reports.report import Report, Verdict
-from kvoffload.contract.targets.adapters import as_policy
+from kvoffload.contract.targets.adapters import as_manager, as_policy
 from kvoffload.contract.targets.requests import Request
 from kvoffload.policies.base import BlockStatus
 
@@ -20,6 +20,7 @@ __all__ = [
     "Report",
     "Request",
     "Verdict",
+    "as_manager",
     "as_policy",
     "check_manager",
     "check_policy",

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kvoffload import CPUOffloadingManager, LRUCachePolicy
 from kvoffload.cli import app
 from kvoffload.contract import check_manager, check_policy
-from kvoffload.contract.targets.adapters import FittedManager, FittedPolicy, SignatureError
+from kvoffload.contract.targets.adapters import SignatureError, as_manager, as_policy
 from tests.unit.fakes import Manager024, Policy024
 
 ADVICE = "Give it one of these signatures, or check a factory that wraps it."
@@ -118,13 +118,13 @@ def test_a_policy_that_does_not_fit_is_made_once_and_never_called() -> None:
 def test_what_takes_anything_fits() -> None:
     def anything(self: Any, *arguments: Any, **keywords: Any) -> None: ...
 
-    assert "touch" in FittedPolicy(policy_with(touch=anything)(2)).takes_request
-    assert FittedManager(manager_with(complete_store=anything)(2)).numbers_transfers
+    assert "touch" in as_policy(policy_with(touch=anything)(2)).takes_request
+    assert as_manager(manager_with(complete_store=anything)(2)).numbers_transfers
 
 
 def test_a_manager_whose_completions_take_a_transfer_id_numbers_its_transfers() -> None:
-    assert FittedManager(CPUOffloadingManager(2)).numbers_transfers
-    assert not FittedManager(Manager024(2)).numbers_transfers
+    assert as_manager(CPUOffloadingManager(2)).numbers_transfers
+    assert not as_manager(Manager024(2)).numbers_transfers
 
 
 def test_a_signature_that_fits_nothing_is_exit_code_2_and_one_sentence(
@@ -149,4 +149,4 @@ def test_a_method_written_in_c_is_taken_to_take_what_ours_do() -> None:
             super().__init__(capacity)
             self.touch: Any = {}.update  # has no signature to look at
 
-    assert "touch" in FittedPolicy(InC(2)).takes_request
+    assert "touch" in as_policy(InC(2)).takes_request

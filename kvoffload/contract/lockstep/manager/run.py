@@ -7,7 +7,7 @@ from typing import Any
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome
-from kvoffload.contract.calls.style import NOWHERE, Origin, Style
+from kvoffload.contract.calls.style import NOWHERE, Origin
 from kvoffload.contract.calls.text import shown
 from kvoffload.contract.lockstep.base import Lockstep, Watch
 from kvoffload.contract.lockstep.difference import ASPECTS, Aspect, Difference, blame_all
@@ -78,7 +78,7 @@ class ManagerLockstep(Lockstep):
         self.drains_each_call = False
         self._twin: ManagerDriver | None = None
         self.driver = ManagerDriver(make(capacity))
-        self.style = Style(self.driver.calls.needs_request, takes_request=self.driver.calls.takes_request)
+        self.style = self.driver.calls.style
         self.view = ManagerView(self.driver.manager)
         self._admission = admission
         self.state = ManagerState.new(capacity, start_order(order, capacity), admission)
