@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from kvoffload.contract.clauses.clause_list import Subject
-from kvoffload.contract.targets.adapters import SignatureError, family_of
+from kvoffload.contract.targets.adapters import SignatureError, family_of, is_sized
 from kvoffload.contract.targets.target import Target, TargetError
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
@@ -40,8 +40,7 @@ def resolve(text: str, order: str | None = None, capabilities: Collection[str] =
     if text.lstrip().startswith("{"):
         text = _named_in_config(text)
     make = _imported(text)
-    family = family_of(make) if isinstance(make, type) else None
-    sized = family is None or getattr(family, "sized", True)
+    sized = is_sized(make)
     if "enable_events" not in arguments and _tells_events(make, arguments):
         arguments = {"enable_events": True, **arguments}
     given = ["2"] * sized + [f"{name}={value!r}" for name, value in arguments.items()]

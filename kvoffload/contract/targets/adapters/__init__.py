@@ -30,7 +30,7 @@ from kvoffload.contract.targets.adapters.manager import FittedManager
 from kvoffload.contract.targets.adapters.policy import FittedPolicy
 from kvoffload.contract.targets.adapters.signature import SignatureError
 
-__all__ = ["FittedManager", "FittedPolicy", "SignatureError", "as_manager", "as_policy", "family_of"]
+__all__ = ["FittedManager", "FittedPolicy", "SignatureError", "as_manager", "as_policy", "family_of", "is_sized"]
 
 ENTRY_POINT_GROUP = "kvoffload.adapters"
 """The entry-point group in which an installed package names its families."""
@@ -44,6 +44,12 @@ def _families() -> tuple[Any, ...]:
 def family_of(made: Any) -> Any:
     """The family that an object or a class is of, or ``None`` if nothing but the request tells its calls from ours."""
     return next((family for family in _families() if family.fits(made)), None)
+
+
+def is_sized(make: Any) -> bool:
+    """Whether it is made for a capacity in blocks: everything is but for classes of some families."""
+    family = family_of(make) if isinstance(make, type) else None
+    return family is None or getattr(family, "sized", True)
 
 
 def as_policy(made: Any) -> FittedPolicy:
