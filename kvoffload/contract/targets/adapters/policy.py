@@ -7,7 +7,6 @@ from typing import Any
 
 from kvoffload.contract.calls.style import Style
 from kvoffload.contract.targets.adapters.signature import Caller, fit_of
-from kvoffload.contract.targets.requests import Request
 from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
 from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
@@ -52,7 +51,6 @@ class FittedPolicy:
         fit = fit_of(policy, WITH_REQUEST, REQUIRED, WITHOUT_REQUEST)
         self._has = fit.has
         self._call = Caller(policy, fit)
-        self._request = Request()
         made = "{}" if family is None else "as_policy({})"
         self.style = Style(fit.needs_request, made, fit.has, sized=getattr(family, "sized", True))
         self.evict: Callable[[int, Set[Key]], Any] = policy.evict
@@ -69,7 +67,7 @@ class FittedPolicy:
 
     def insert(self, key: Key, block: BlockStatus, req_context: ReqContext | None = None) -> Any:
         """The block is resident from now on; without a request, for the one that missed it last."""
-        return self._call("insert", key, block, self._request if req_context is None else self._known(req_context))
+        return self._call("insert", key, block, self._call.request if req_context is None else req_context)
 
     def touch(self, keys: Collection[Key], req_context: ReqContext = NO_REQUEST) -> Any:
         """The request used these keys."""
@@ -94,16 +92,10 @@ class FittedPolicy:
         return self._tell("on_request_finished", key_groups, insertion_only_keys, reused_keys, req_context)
 
     def _tell(self, method: str, *arguments: Any) -> Any:
-        *others, request = arguments
-        return self._call(method, *others, self._known(request)) if method in self._has else None
-
-    def _known(self, request: ReqContext) -> ReqContext:
-        """The request as vLLM's policies read it: with room for what they keep in it."""
-        if isinstance(request, Request) or not isinstance(request, ReqContext):
-            self._request = request
-        elif request.req_id != self._request.req_id:
-            self._request = Request(request.req_id)
-        return self._request
+        if method in self._has:
+            return self._call(method, *arguments)
+        self._call.known(arguments[-1])
+        return None
 
     def __getattr__(self, name: str) -> Any:
         if name == "policy" or name.startswith("__"):  # of a copy that is still being made

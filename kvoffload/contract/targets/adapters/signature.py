@@ -7,6 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kvoffload.contract.targets.requests import Request
+from kvoffload.types import ReqContext
+
 REQUEST = "req_context"
 """The argument that says for which request a call is made: the only one that some take and some do not."""
 
@@ -88,11 +91,13 @@ class Caller:
 
     Attributes:
         takes_request: the methods that are told the request, as far as is known.
+        request: the last one.
     """
 
     def __init__(self, owner: Any, fit: Fit) -> None:
         self._owner = owner
         self.takes_request = fit.takes_request
+        self.request: Any = Request()
         self._unsure = fit.unsure
 
     def __call__(self, method: str, *arguments: Any, **keywords: Any) -> Any:
@@ -100,6 +105,7 @@ class Caller:
         call = getattr(self._owner, method)
         if method not in self.takes_request:
             return call(*arguments[:-1], **keywords)
+        arguments = (*arguments[:-1], self.known(arguments[-1]))
         if method not in self._unsure:
             return call(*arguments, **keywords)
         self._unsure -= {method}
@@ -110,6 +116,14 @@ class Caller:
                 raise
             self.takes_request -= {method}
         return call(*arguments[:-1], **keywords)
+
+    def known(self, request: Any) -> Any:
+        """The request as vLLM reads it, with room for what is kept in it; from now on it is the last one."""
+        if isinstance(request, Request) or not isinstance(request, ReqContext):
+            self.request = request
+        elif request.req_id != self.request.req_id:
+            self.request = Request(request.req_id)
+        return self.request
 
 
 def _could_not_be_passed_on(error: TypeError) -> bool:
