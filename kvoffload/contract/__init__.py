@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kvoffload.contract.decorators import Check, manager_contract, policy_contract
     from kvoffload.contract.lockstep.violation import ContractViolation
     from kvoffload.contract.reports.report import Report, Verdict
-    from kvoffload.contract.targets.adapters import as_policy
+    from kvoffload.contract.targets.adapters import as_manager, as_policy
     from kvoffload.contract.targets.requests import Request
     from kvoffload.policies.base import BlockStatus
 
@@ -27,6 +27,7 @@ __all__ = [
     "Report",
     "Request",
     "Verdict",
+    "as_manager",
     "as_policy",
     "check_manager",
     "check_policy",
@@ -46,6 +47,7 @@ _MODULES = {
     "Report": "kvoffload.contract.reports.report",
     "Request": "kvoffload.contract.targets.requests",
     "Verdict": "kvoffload.contract.reports.report",
+    "as_manager": "kvoffload.contract.targets.adapters",
     "as_policy": "kvoffload.contract.targets.adapters",
     "check_manager": "kvoffload.contract.checks",
     "check_policy": "kvoffload.contract.checks",

@@ -13,7 +13,7 @@ from kvoffload.replay.belady import replay_min
 from kvoffload.replay.progress import progress_bar
 from kvoffload.replay.report import print_line, print_report
 from kvoffload.replay.results import ReplayResult
-from kvoffload.replay.run import BrokenManagerError, replay
+from kvoffload.replay.run import BrokenManagerError, maker_of, replay
 from kvoffload.replay.synthetic import SyntheticConversations
 from kvoffload.replay.traces import TraceError, TraceFile
 from kvoffload.replay.workload import DEFAULT_NUM_REQUESTS, Workload
@@ -57,12 +57,11 @@ def choose_policies(names: Sequence[str]) -> list[str]:
     if "" not in sys.path:
         sys.path.insert(0, "")  # a console script does not look in the folder that it is run from
     for name in names:
-        module, colon, cls = name.partition(":")
-        if not colon and name not in CachePolicyFactory.names():
+        if ":" not in name and name not in CachePolicyFactory.names():
             known = ", ".join(CachePolicyFactory.names())
             raise UsageError(f"--policy is {name!r}; known are {known}. Name one of them, or MODULE:CLASS of your own.")
         try:
-            make_cache_policy(cls if colon else name, 2, module if colon else None)
+            make_cache_policy(maker_of(name), 2)
         except Exception as error:
             raise UsageError(f"--policy is {name!r}, which cannot be made for 2 blocks: {error}") from error
     return list(dict.fromkeys(names))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from kvoffload.errors import OffloadingError
+from kvoffload.interface import CachePolicy
 from kvoffload.manager import CPUOffloadingManager
+from kvoffload.policies.factory import CachePolicyFactory
 from kvoffload.replay.results import ReplayResult
 from kvoffload.replay.simulate import Simulation
 from kvoffload.replay.traces import TraceError
@@ -32,7 +35,8 @@ def replay(
 
     Args:
         workload: the requests.
-        policy: the name of the policy, or ``MODULE:CLASS`` of one that lies elsewhere.
+        policy: the name of the policy, or ``MODULE:CLASS`` of one that lies elsewhere, of any family that
+            ``kvoffload.contract.as_policy`` knows.
         num_blocks: the capacity, in blocks.
         latency: how many requests later a transfer completes.
         verify: run every call in lockstep with the specification. The times then measure that, too.
@@ -44,8 +48,7 @@ def replay(
             still in flight after the last completion.
         ValueError: if an argument is out of range or no policy has that name.
     """
-    module, colon, cls = policy.partition(":")
-    manager = CPUOffloadingManager(num_blocks, cls, module) if colon else CPUOffloadingManager(num_blocks, policy)
+    manager = CPUOffloadingManager(num_blocks, maker_of(policy))
     result = ReplayResult(policy)
     if verify:
         _drive_verified(manager, num_blocks, latency, result, workload, on_request)
@@ -60,6 +63,35 @@ def replay(
             f"{num_blocks:,}. Replay with --verify to see the call that went wrong."
         )
     return result
+
+
+def maker_of(policy: str) -> str | Callable[[int], CachePolicy]:
+    """The name itself, or what makes the policy that ``MODULE:CLASS`` names, behind our interface if it has another.
+
+    Raises:
+        ValueError: if the module has no such class.
+    """
+    module, colon, cls = policy.partition(":")
+    if not colon:
+        return policy
+    make: Any = CachePolicyFactory.get_cache_policy_cls(cls, module)
+    if isinstance(make, type) and issubclass(make, CachePolicy):
+        return make
+    # Only here: the contract library takes longer to import than a short replay takes.
+    from kvoffload.contract.targets.adapters import as_policy, is_sized
+
+    def made(capacity: int) -> Any:
+        theirs = make(capacity) if is_sized(make) else make()
+        if isinstance(theirs, CachePolicy):
+            return theirs
+        fitted = as_policy(theirs)
+        missing = [name for name in ("get", "remove", "touch") if not hasattr(fitted.policy, name)]
+        if missing:
+            kind = type(theirs).__name__
+            raise ValueError(f"it made a {kind}, which has no {', '.join(missing)}; a manager calls them.")
+        return fitted
+
+    return made
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from kvoffload.cli import app
 from kvoffload.contract import BlockStatus, check_policy, keys
-from kvoffload.contract.targets.adapters import FittedPolicy, as_policy, makes_unsized
+from kvoffload.contract.targets.adapters import as_policy, family_of
 from kvoffload.contract.targets.requests import Request
+from kvoffload.contract.targets.resolve import resolve
 from kvoffload.contract.targets.target import Target
 from tests.unit.fakes import Action, InProcess, MultiProcess, Policy020, first_broken
 
@@ -74,7 +75,7 @@ def test_what_neither_family_promises_is_not_claimed(policy: type[Any]) -> None:
 
 @pytest.mark.parametrize("policy", FAMILIES)
 def test_protected_keys_stay(policy: type[Any]) -> None:
-    fitted = FittedPolicy(policy())
+    fitted = as_policy(policy())
     blocks = {key: BlockStatus(i, ref_cnt=0) for i, key in enumerate((a, b, c))}
     for key, block in blocks.items():
         fitted.insert(key, block, r1)
@@ -94,7 +95,7 @@ def test_a_pending_key_is_reserved_and_created_once_it_is_ready() -> None:
         def on_keys_created(self, keys: list[Any]) -> None:
             told.append("created")
 
-    fitted = FittedPolicy(Told())
+    fitted = as_policy(Told())
     fitted.insert(a, BlockStatus(0), r1)
     assert told == ["reserved"]
     fitted.mark_evictable(a)
@@ -114,7 +115,7 @@ def test_every_key_of_the_multi_process_family_has_the_salt_that_it_is_asked_for
             salts.append(keywords["cache_salt"])
             return super().get_eviction_actions(expected_ratio, *arguments, **keywords)
 
-    fitted = FittedPolicy(Salted())
+    fitted = as_policy(Salted())
     fitted.insert(a, BlockStatus(0, ref_cnt=0), r1)
     fitted.evict(1, set())
     assert salts == ["salt", "salt"]
@@ -122,8 +123,8 @@ def test_every_key_of_the_multi_process_family_has_the_salt_that_it_is_asked_for
 
 @pytest.mark.parametrize("policy", FAMILIES)
 def test_a_class_of_either_family_is_made_without_a_capacity(policy: type[Any]) -> None:
-    assert makes_unsized(policy) and not makes_unsized(Policy020)
-    assert as_policy(policy()) is not None and not isinstance(as_policy(policy()), policy)
+    assert not family_of(policy).sized and family_of(Policy020) is None
+    assert resolve(f"tests.unit.fakes:{policy.__name__}").make(2) is not None
 
 
 @pytest.mark.parametrize("name", ["InProcess", "MultiProcess"])

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kvoffload import OffloadKey
+from kvoffload import EventKind, LookupResult, OffloadKey
 from kvoffload.contract import BlockStatus, Verdict, check_manager, check_policy, keys
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.targets.adapters import FittedManager, FittedPolicy
+from kvoffload.contract.targets.adapters import as_manager, as_policy
 from kvoffload.contract.targets.drivers import PolicyDriver
 from kvoffload.contract.targets.requests import Request
 from kvoffload.contract.targets.target import Target
@@ -105,14 +105,14 @@ def test_a_mistake_in_a_policy_of_any_shape_is_the_clause_that_says_so(policy: t
 
 
 def test_hooks_that_a_policy_does_not_have_are_not_called() -> None:
-    fitted = FittedPolicy(Policy020(2))
+    fitted = as_policy(Policy020(2))
     block = BlockStatus(0, ref_cnt=0)
     fitted.on_store_miss([a], r1)
     fitted.on_request_access([a], r1)
     fitted.insert(a, block, r1)
     fitted.mark_non_evictable(a)
     fitted.mark_evictable(a)
-    fitted.on_request_finished([a], {a}, set(), r1)
+    fitted.on_request_finished([[a]], {a}, set(), r1)
     assert fitted.evict(1, set()) == [(a, block)]
 
 
@@ -127,7 +127,7 @@ def test_hooks_that_a_policy_does_not_have_are_not_called() -> None:
     ],
 )
 def test_a_policy_is_told_the_request_where_it_takes_it(policy: type[Any], told: set[str]) -> None:
-    assert FittedPolicy(policy(2)).takes_request == told
+    assert as_policy(policy(2)).takes_request == told
 
 
 def test_a_flag_with_a_default_is_no_request() -> None:
@@ -135,7 +135,7 @@ def test_a_flag_with_a_default_is_no_request() -> None:
         def touch(self, keys: Iterable[OffloadKey], front: bool = False) -> None:
             assert front is False
 
-    fitted = FittedPolicy(WithFlag(2))
+    fitted = as_policy(WithFlag(2))
     fitted.touch([a], r1)
     assert fitted.takes_request == set()
 
@@ -145,7 +145,7 @@ def test_a_request_with_a_default_is_told_all_the_same() -> None:
         def touch(self, keys: Iterable[OffloadKey], req_ctx: Any = None) -> None:
             assert req_ctx is r1
 
-    FittedPolicy(WithDefault(2)).touch([a], r1)
+    as_policy(WithDefault(2)).touch([a], r1)
 
 
 def test_a_finished_request_tells_which_keys_it_inserted_and_which_it_reused() -> None:
@@ -155,8 +155,12 @@ def test_a_finished_request_tells_which_keys_it_inserted_and_which_it_reused() -
         def on_request_finished(self, *arguments: Any) -> None:
             told.extend(arguments)
 
-    FittedPolicy(Told(2)).on_request_finished([b, a, c], {b, c}, {c}, r1)
-    assert told == [[(b, a, c)], {b}, {c}, r1]
+    driver = PolicyDriver(Told(2))
+    driver.perform(ops.Insert(b, request="r1"))
+    driver.perform(ops.TouchPolicy((a, c), "r1"))
+    request = driver.requests["r1"]
+    driver.perform(ops.FinishRequest("r1"))
+    assert told == [[(b, a, c)], {b}, {a, c}, request]
 
 
 def test_what_a_request_named_before_a_clear_is_not_told_after_it() -> None:
@@ -235,7 +239,7 @@ def test_a_mistake_in_a_manager_of_any_shape_is_the_clause_that_says_so(manager:
 )
 def test_a_manager_is_told_the_request_where_it_takes_it(manager: type[Any], untold: set[str]) -> None:
     methods = {"lookup", "prepare_store", "complete_store", "prepare_load", "complete_load", "touch"}
-    assert methods - FittedManager(manager(2)).takes_request == untold
+    assert methods - as_manager(manager(2)).takes_request == untold
 
 
 @pytest.mark.parametrize(
@@ -249,28 +253,29 @@ def test_a_manager_is_told_the_request_where_it_takes_it(manager: type[Any], unt
 def test_a_lookup_is_read_by_name_or_as_false_none_and_true(
     manager: type[Any], missing: str, pending: str, ready: str
 ) -> None:
-    fitted = FittedManager(manager(2))
-    assert fitted.lookup(a, r1) == missing
+    fitted = as_manager(manager(2))
+    assert fitted.lookup(a, r1) is LookupResult[missing]
     fitted.prepare_store([a], r1)
-    assert fitted.lookup(a, r1) == pending
+    assert fitted.lookup(a, r1) is LookupResult[pending]
     fitted.complete_store([a], r1, success=True, transfer_id=None)
-    assert fitted.lookup(a, r1) == ready
+    assert fitted.lookup(a, r1) is LookupResult[ready]
 
 
 @pytest.mark.parametrize("manager", [Manager020, Manager033])
 def test_block_ids_are_read_out_of_an_array_and_out_of_chunk_ids(manager: type[Any]) -> None:
-    stored, transfer_id = FittedManager(manager(2)).prepare_store([a, b], r1)
-    assert stored is not None and stored.block_ids == (0, 1) and transfer_id is None
-    assert [type(id) for id in stored.block_ids] == [int, int]
+    stored = as_manager(manager(2)).prepare_store([a, b], r1)
+    assert stored is not None and stored.store_spec.block_ids == [0, 1]
+    assert [type(id) for id in stored.store_spec.block_ids] == [int, int]
 
 
 def test_events_of_a_generator_are_read_but_for_those_that_concern_no_reader() -> None:
-    fitted = FittedManager(Manager033(1))
+    fitted = as_manager(Manager033(1))
     for key in (a, b):
         fitted.prepare_store([key], r1)
         fitted.complete_store([key], r1, success=True, transfer_id=None)
-    assert fitted.take_events() == (("STORED", (a,)), ("REMOVED", (a,)), ("STORED", (b,)))
-    assert fitted.take_events() == ()
+    told = [(event.kind, event.keys) for event in fitted.take_events()]
+    assert told == [(EventKind.STORED, (a,)), (EventKind.REMOVED, (a,)), (EventKind.STORED, (b,))]
+    assert fitted.take_events() == []
 
 
 def test_a_failed_store_is_told_by_keyword_and_a_successful_one_not_at_all() -> None:
@@ -280,7 +285,7 @@ def test_a_failed_store_is_told_by_keyword_and_a_successful_one_not_at_all() -> 
         def complete_store(self, keys: Any, req_context: Any, **keywords: Any) -> None:  # type: ignore[override]
             told.append(keywords)
 
-    fitted = FittedManager(Told(1))
+    fitted = as_manager(Told(1))
     fitted.complete_store([a], r1, success=True, transfer_id=None)
     fitted.complete_store([a], r1, success=False, transfer_id=None)
     assert told == [{}, {"success": False}]

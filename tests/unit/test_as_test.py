@@ -25,7 +25,7 @@ from kvoffload.contract.reports.as_test import as_test
 from kvoffload.contract.reports.violation import describe_violation
 from kvoffload.contract.search.minimise import replay, smaller_histories
 from kvoffload.contract.search.search import search
-from kvoffload.contract.targets.adapters import makes_unsized
+from kvoffload.contract.targets.adapters import family_of
 from kvoffload.contract.targets.time_limit import time_limit
 from kvoffload.policies.factory import CachePolicyFactory
 from tests.stateful.seeded import BUGS, SeededBug
@@ -43,7 +43,7 @@ def made_by(bug: SeededBug) -> Any:
     """What a user names: where the class takes no capacity, the class itself."""
     cells = getattr(bug.make, "__closure__", None) or ()
     unsized = [cell.cell_contents for cell in cells if isinstance(cell.cell_contents, type)]
-    return unsized[0] if unsized and makes_unsized(unsized[0]) else bug.make
+    return unsized[0] if unsized and family_of(unsized[0]) is not None else bug.make
 
 
 def without_the_bug(bug: SeededBug) -> Any:

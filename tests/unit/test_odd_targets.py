@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from kvoffload import BlockStatus, CPUOffloadingManager, LRUCachePolicy, OffloadKey
 from kvoffload.cli import app
 from kvoffload.contract import Verdict, check_manager, check_policy
+from kvoffload.contract.targets.resolve import resolve
 from kvoffload.contract.targets.target import TargetError
 
 
@@ -130,3 +131,25 @@ def test_an_event_of_an_unknown_kind_is_of_another_type() -> None:
 
     report = check_manager(lambda n: TellsLowerCase(n, enable_events=True), budget=120)
     assert report.broken["events-once"].expected == "an event whose kind is named STORED, REMOVED, CLEARED"
+
+
+class PassesKeywordsOn(CPUOffloadingManager):
+    def __init__(self, num_blocks: int, **options: Any) -> None:
+        super().__init__(num_blocks, **options)
+
+
+class TakesNoEvents(CPUOffloadingManager):
+    def __init__(self, num_blocks: int, **options: Any) -> None:
+        if options:
+            raise TypeError(f"TakesNoEvents got {options}")
+        super().__init__(num_blocks)
+
+
+def test_a_manager_that_passes_keywords_on_is_made_with_events() -> None:
+    assert "events" in resolve(f"{__name__}:PassesKeywordsOn").claims
+    assert resolve(f"{__name__}:PassesKeywordsOn").origin.arguments == ", enable_events=True"
+
+
+def test_a_manager_that_refuses_the_keyword_is_made_without_it() -> None:
+    target = resolve(f"{__name__}:TakesNoEvents")
+    assert "events" not in target.claims and target.origin.arguments == ""

@@ -275,3 +275,33 @@ def test_verified_it_ends_with_the_violation(theirs: str) -> None:
     result = invoked("--synthetic", "--requests", 20, "--blocks", 50, "--policy", f"{theirs}:Raises", "--verify")
     assert result.exit_code == 1
     assert "actual    raises KeyError: " in result.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["Policy020", "Policy024", "Policy026", "Policy031", "Policy033", "InProcess", "MultiProcess"]
+)
+@pytest.mark.parametrize("verify", [[], ["--verify"]])
+def test_a_policy_of_another_library_is_replayed(name: str, verify: list[str]) -> None:
+    result = invoked("--synthetic", "--requests", 20, "--blocks", 50, "--policy", f"tests.unit.fakes:{name}", *verify)
+    assert result.exit_code == 0, result.output
+    assert f"tests.unit.fakes:{name}" in result.stdout
+
+
+def test_an_lru_of_another_library_hits_as_often_as_ours() -> None:
+    options = ["--synthetic", "--requests", 60, "--blocks", 200, "--policy", "lru"]
+    result = invoked(*options, "--policy", "tests.unit.fakes:Policy026", "--policy", "tests.unit.fakes:InProcess")
+    ours, *others = (line.split()[1:] for line in result.stdout.split("\n\n")[1].splitlines()[1:4])
+    assert others == [ours, ours]
+
+
+def test_a_policy_that_lacks_what_a_manager_calls_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "half_policies.py").write_text(
+        "class Half:\n    def __init__(self, n): ...\n    def insert(self, key, block): ...\n"
+        "    def evict(self, n, protected): ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = invoked("--synthetic", "--policy", "half_policies:Half")
+    assert result.exit_code == 2
+    assert "it made a Half, which has no get, remove, touch; a manager calls them." in result.stderr

@@ -4,10 +4,12 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kvoffload import CPUOffloadingManager, LoadStoreSpec, LookupResult, OffloadKey, PrepareStoreOutput, ReqContext
+from kvoffload.contract import as_manager
 from kvoffload.replay import run
 from kvoffload.replay.results import CallTimes, ReplayResult
 from kvoffload.replay.run import BrokenManagerError, replay
@@ -16,6 +18,7 @@ from kvoffload.replay.synthetic import SyntheticConversations
 from kvoffload.replay.traces import TraceFile
 from kvoffload.replay.verified import VerifiedManager
 from kvoffload.types import NO_REQUEST, make_offload_key
+from tests.unit.fakes import Manager024, Manager025, Manager033
 
 TRACES = Path(__file__).parents[2].parent / "shared" / "traces"
 CONVERSATION = TRACES / "mooncake_conversation.jsonl.gz"
@@ -312,3 +315,17 @@ def test_the_run_form_and_the_original_form_of_a_trace_are_the_same(tmp_path: Pa
     original = tmp_path / "original.jsonl.gz"
     original.write_bytes(gzip.compress(b"".join(json.dumps({"hash_ids": ids}).encode() + b"\n" for ids in runs)))
     assert list(TraceFile(original)) == list(runs)
+
+
+@pytest.mark.parametrize("manager", [Manager024, Manager025, Manager033])
+def test_a_manager_of_another_library_is_driven_and_verified(manager: type[Any]) -> None:
+    workload = [[1, 2], [1, 2, 3], [5, 6], [7], [1, 2]]
+    plain, verified = ReplayResult("theirs"), ReplayResult("theirs")
+    for driven, result in ((as_manager(manager(4)), plain), (VerifiedManager(manager(4), 4), verified)):
+        simulation = Simulation(driven, result, latency=1)
+        for block_ids in workload:
+            simulation.serve(block_ids)
+        simulation.finish()
+        assert driven.num_free_blocks + driven.num_evictable_cache_blocks == 4
+    assert (plain.num_hits, plain.num_evicted) == (verified.num_hits, verified.num_evicted)
+    assert plain.num_evicted > 0

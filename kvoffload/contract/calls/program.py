@@ -135,7 +135,7 @@ class ProgramWriter:
         module, _, path = target.partition(":")
         names = ["keys"] if self.subject == "manager" else ["BlockStatus", "keys"]
         names += ["Request"] if self.requests else []
-        names += ["as_policy"] if self.style.made != "{}" else []
+        names += [self.style.made.partition("(")[0]] if self.style.made != "{}" else []
         head = [f"from kvoffload.contract import {', '.join(sorted(names))}"]
         if module:
             head.append(f"from {module} import {path.partition('.')[0]}")

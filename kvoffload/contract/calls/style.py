@@ -14,12 +14,14 @@ class Style:
         takes_request: the methods that may be told the request; ``None`` if that is not known, and all are taken to.
         made: what is made of the subject before it is called; ``{}`` stands for the subject.
         has: the hooks that it has; what else it has may be left out.
+        sized: whether it is made for a capacity in blocks.
     """
 
     needs_request: frozenset[str] = frozenset()
     takes_request: frozenset[str] | None = field(default=None, kw_only=True)
     made: str = "{}"
     has: frozenset[str] = frozenset()
+    sized: bool = True
 
 
 @dataclass(frozen=True)

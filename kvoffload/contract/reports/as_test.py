@@ -36,7 +36,7 @@ def as_test(target: Target, style: Style, history: str, report: str, violation: 
 
 def _factory(path: str, target: Target, style: Style) -> str:
     """What makes the subject for a capacity."""
-    if style.made != "{}":  # it has no capacity
+    if not style.sized:
         return f"lambda num_blocks: {path}({target.arguments.removeprefix(', ')})"
     return f"lambda num_blocks: {path}(num_blocks{target.arguments})" if target.arguments else path
 

@@ -58,4 +58,4 @@ def _program(violation: ContractViolation, names: Names) -> list[str]:
 
 def made_with(capacity: int, origin: Origin, style: Style) -> str:
     """What stands between the brackets where the subject is made."""
-    return origin.arguments.removeprefix(", ") if style.made != "{}" else f"{capacity}{origin.arguments}"
+    return f"{capacity}{origin.arguments}" if style.sized else origin.arguments.removeprefix(", ")

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.calls.outcome import ExitsError, HangsError, Outcome, WrongTypeError
-from kvoffload.contract.targets.adapters.manager import FittedManager
-from kvoffload.contract.targets.adapters.policy import FittedPolicy
+from kvoffload.contract.calls.outcome import ExitsError, HangsError, Outcome, Stored, WrongTypeError
+from kvoffload.contract.targets.adapters import as_manager, as_policy
 from kvoffload.contract.targets.requests import Requests
 from kvoffload.contract.targets.time_limit import SECONDS, CallHangsError, watched
 from kvoffload.policies.base import BlockStatus
@@ -98,9 +97,9 @@ class ManagerDriver(Driver):
 
     def __init__(self, manager: Any) -> None:
         super().__init__()
-        self.calls = FittedManager(manager)
-        self.manager = manager
-        self._transfer_ids: dict[int, int | None] = {}
+        self.calls = as_manager(manager)
+        self.manager = self.calls.manager
+        self._transfer_ids: dict[int, int] = {}
 
     def can(self, op: ops.Operation) -> bool:
         """Whether the operation is a call at all: the transfer it completes was prepared, on this manager."""
@@ -112,25 +111,28 @@ class ManagerDriver(Driver):
         with self._passing(_Given(op.named, getattr(op, "one_shot", False))) as keys:
             match op:
                 case ops.Lookup():
-                    return calls.lookup(fresh(op.key), request)
+                    return calls.lookup(fresh(op.key), request).name
                 case ops.PrepareStore():
-                    stored, transfer_id = calls.prepare_store(keys, request)
-                    if stored is not None:
-                        self._transfer_ids[op.transfer] = transfer_id
-                    return stored
+                    output = calls.prepare_store(keys, request)
+                    if output is None:
+                        return None
+                    self._transfer_ids[op.transfer] = output.transfer_id
+                    block_ids = tuple(output.store_spec.block_ids)
+                    return Stored(tuple(output.keys_to_store), block_ids, tuple(output.evicted_keys))
                 case ops.CompleteStore():
-                    return calls.complete_store(keys, request, op.success, self._id_of(op.transfer))
+                    return calls.complete_store(keys, request, op.success, transfer_id=self._id_of(op.transfer))
                 case ops.PrepareLoad():
-                    block_ids, self._transfer_ids[op.transfer] = calls.prepare_load(keys, request)
-                    return block_ids
+                    spec = calls.prepare_load(keys, request)
+                    self._transfer_ids[op.transfer] = spec.transfer_id
+                    return tuple(spec.block_ids)
                 case ops.CompleteLoad():
-                    return calls.complete_load(keys, request, self._id_of(op.transfer))
+                    return calls.complete_load(keys, request, transfer_id=self._id_of(op.transfer))
                 case ops.TouchKeys():
                     return calls.touch(keys, request)
                 case ops.ResetCache():
                     return calls.reset_cache()
                 case ops.TakeEvents():
-                    return calls.take_events()
+                    return tuple((event.kind.name, event.keys) for event in calls.take_events())
                 case ops.FinishRequest():
                     calls.on_request_finished(request)
                     return self.requests.finish(op.request)
@@ -145,7 +147,7 @@ class PolicyDriver(Driver):
 
     def __init__(self, policy: Any) -> None:
         super().__init__()
-        self.calls = FittedPolicy(policy)
+        self.calls = as_policy(policy)
         self.policy = self.calls.policy
         self.blocks: dict[OffloadKey, BlockStatus] = {}
         self._is: dict[OffloadKey, tuple[int, int]] = {}  # the block id and ref_cnt that each resident block has
@@ -201,7 +203,7 @@ class PolicyDriver(Driver):
                 seen = self._seen.pop(op.request, {})
                 inserted = {key for key, by_insert in seen.items() if by_insert}
                 if seen:
-                    calls.on_request_finished(tuple(seen), inserted, set(seen) - inserted, request)
+                    calls.on_request_finished([tuple(seen)], inserted, set(seen) - inserted, request)
                 return self.requests.finish(op.request)
         raise TypeError(f"{op} is no call on a policy.")
 

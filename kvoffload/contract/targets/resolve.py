@@ -6,12 +6,13 @@ import difflib
 import importlib
 import inspect
 import json
+import operator
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from kvoffload.contract.clauses import Subject
-from kvoffload.contract.targets.adapters import SignatureError, as_policy, makes_unsized
+from kvoffload.contract.targets.adapters import SignatureError, family_of, is_sized
 from kvoffload.contract.targets.target import Target, TargetError
 from kvoffload.types import OffloadKey
 from kvoffload_spec.admission import Admission
@@ -39,9 +40,9 @@ def resolve(text: str, order: str | None = None, capabilities: Collection[str] =
     if text.lstrip().startswith("{"):
         text = _named_in_config(text)
     make = _imported(text)
-    if _takes(make, "enable_events"):
+    sized = is_sized(make)
+    if "enable_events" not in arguments and _tells_events(make, arguments):
         arguments = {"enable_events": True, **arguments}
-    sized = not makes_unsized(make)
     given = ["2"] * sized + [f"{name}={value!r}" for name, value in arguments.items()]
     written = "".join(f", {name}={value!r}" for name, value in arguments.items())
 
@@ -100,17 +101,18 @@ def _imported(text: str) -> Callable[..., Any]:
     if "" not in sys.path:
         sys.path.insert(0, "")  # a console script does not look in the folder that it is run from
     try:
-        found: Any = importlib.import_module(module_name)
+        module = importlib.import_module(module_name)
     except (Exception, SystemExit) as exception:
         raise TargetError(
             f"{module_name} cannot be imported: {type(exception).__name__}: {exception}. "
             "Run the command from the folder it lies in, or install it."
         ) from exception
-    for name in path.split("."):
-        if not hasattr(found, name):
-            near = difflib.get_close_matches(name, dir(found), n=3) or [n for n in dir(found) if n[0] != "_"][:8]
-            raise TargetError(f"{module_name} has no {path}; it has {', '.join(near)}.")
-        found = getattr(found, name)
+    try:
+        found: Any = operator.attrgetter(path)(module)
+    except AttributeError as error:
+        there = dir(module if error.obj is None else error.obj)
+        near = difflib.get_close_matches(error.name or path, there, n=3) or [n for n in there if n[0] != "_"][:8]
+        raise TargetError(f"{module_name} has no {path}; it has {', '.join(near)}.") from error
     if not callable(found):
         raise TargetError(
             f"{text} is {type(found).__name__}; name a class, or a factory that takes a number of blocks."
@@ -118,17 +120,31 @@ def _imported(text: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _takes(make: Callable[..., Any], name: str) -> bool:
+def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        return name in inspect.signature(make).parameters
+        return inspect.signature(make).parameters
     except (TypeError, ValueError):
+        return {}
+
+
+def _tells_events(make: Callable[..., Any], arguments: Mapping[str, object]) -> bool:
+    """Whether it takes ``enable_events``, or any keyword, and what it passes that one on to takes it."""
+    parameters = _parameters(make)
+    if "enable_events" in parameters or not any(it.kind is it.VAR_KEYWORD for it in parameters.values()):
+        return "enable_events" in parameters
+    try:
+        make(2, enable_events=True, **arguments)
+    except TypeError:
         return False
+    except (Exception, SystemExit):  # is raised again where it is reported
+        pass
+    return True
 
 
 def _subject(text: str, made: Any) -> Subject:
-    adapted = as_policy(made)
-    if adapted is not made:
-        return "policy"
+    family = family_of(made)
+    if family is not None:
+        return family.subject  # type: ignore[no-any-return]
     missing = {kind: [m for m in methods if not callable(getattr(made, m, None))] for kind, methods in METHODS.items()}
     for kind, methods in missing.items():
         if not methods:

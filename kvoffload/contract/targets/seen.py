@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kvoffload.contract.calls import operations as ops
-from kvoffload.contract.targets.adapters.manager import FittedManager
-from kvoffload.contract.targets.adapters.policy import FittedPolicy
+from kvoffload.contract.targets.adapters import FittedManager, as_manager, as_policy
 from kvoffload.contract.targets.drivers import ManagerDriver
 from kvoffload.contract.targets.time_limit import CallHangsError, watched
 from kvoffload.contract.targets.view import ManagerView, eviction_order, shown_evictable
@@ -22,7 +21,7 @@ def seen_of_policy(make: Callable[[int], Any]) -> tuple[frozenset[str], frozense
     Raises:
         SignatureError: if it cannot be called.
     """
-    fitted = FittedPolicy(make(NUM_BLOCKS))
+    fitted = as_policy(make(NUM_BLOCKS))
     policy = fitted.policy
     seen = {
         "empty": _can_be_empty(make),
@@ -41,7 +40,7 @@ def seen_of_manager(make: Callable[[int], Any]) -> tuple[frozenset[str], frozens
     Raises:
         SignatureError: if it cannot be called.
     """
-    fitted = FittedManager(make(NUM_BLOCKS))
+    fitted = as_manager(make(NUM_BLOCKS))
     told = {
         "empty": _can_be_empty(make),
         "events": _tells_events(make),

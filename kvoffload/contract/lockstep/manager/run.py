@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome
-from kvoffload.contract.calls.style import NOWHERE, Origin, Style
+from kvoffload.contract.calls.style import NOWHERE, Origin
 from kvoffload.contract.calls.text import shown
 from kvoffload.contract.clauses import CLAUSES, clause
 from kvoffload.contract.lockstep.base import Lockstep, Watch
@@ -72,7 +72,7 @@ class ManagerRun(Lockstep):
         self.drains_each_call = False
         self.twin: ManagerDriver | None = None
         self.driver = ManagerDriver(make(capacity))
-        self.style = Style(self.driver.calls.needs_request, takes_request=self.driver.calls.takes_request)
+        self.style = self.driver.calls.style
         self.shown = Shown(self.driver)
         self.view = self.shown.view
         self.admission = admission

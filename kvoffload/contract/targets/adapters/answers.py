@@ -23,7 +23,7 @@ def lookup_of(answer: Any) -> str:
     return str(name)
 
 
-def stored_of(output: Any, ours: bool) -> tuple[tuple[OffloadKey, ...], tuple[int, ...], tuple[OffloadKey, ...]]:
+def stored_of(output: Any, ours: bool) -> tuple[list[OffloadKey], list[int], list[OffloadKey]]:
     """The keys to store, their block ids, and the evicted keys.
 
     Args:
@@ -41,11 +41,11 @@ def stored_of(output: Any, ours: bool) -> tuple[tuple[OffloadKey, ...], tuple[in
     return stored, block_ids_of(output.store_spec, "store_spec", ours), evicted
 
 
-def block_ids_of(spec: Any, what: str, ours: bool) -> tuple[int, ...]:
+def block_ids_of(spec: Any, what: str, ours: bool) -> list[int]:
     """The block ids that a transfer's description lists."""
     for name in BLOCK_IDS:
         if hasattr(spec, name):
-            return tuple(int(id) for id in _taken(getattr(spec, name), f"{what}'s {name}", ours))
+            return [int(id) for id in _taken(getattr(spec, name), f"{what}'s {name}", ours)]
     raise WrongTypeError(f"{what} {spec!r}", "an object with block_ids")
 
 
@@ -69,11 +69,11 @@ def _kind(event: Any) -> str:
     return "REMOVED" if event.removed else "STORED"
 
 
-def _taken(returned: Any, what: str, ours: bool) -> tuple[Any, ...]:
+def _taken(returned: Any, what: str, ours: bool) -> list[Any]:
     """What a call returned; a list that is the caller's own is emptied, as this caller may do."""
     if isinstance(returned, str | bytes) or not isinstance(returned, Iterable):
         raise WrongTypeError(f"an answer whose {what} is {returned!r}" if what else repr(returned), "an iterable")
-    taken = tuple(returned)
+    taken = list(returned)
     if ours and isinstance(returned, list):
         returned.clear()
     return taken

@@ -1,22 +1,15 @@
-"""A policy behind one set of calls: kvoffload's own, vLLM's from 0.20 to 0.33, LMCache's two families."""
+"""A policy behind the calls of ``CachePolicy``: kvoffload's own, vLLM's from 0.20 to 0.33, and what is like one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any
 
 from kvoffload.contract.calls.style import Style
-from kvoffload.contract.targets.adapters.lmcache import (
-    IN_PROCESS,
-    MULTI_PROCESS,
-    InProcessPolicy,
-    MultiProcessPolicy,
-    has_calls,
-)
-from kvoffload.contract.targets.adapters.signature import REQUEST, SignatureError, fit, has_own_calls, takes
-from kvoffload.contract.targets.requests import Request
+from kvoffload.contract.targets.adapters.signature import Caller, fit_of
+from kvoffload.interface import CachePolicy
 from kvoffload.policies.base import BlockStatus
-from kvoffload.types import OffloadKey
+from kvoffload.types import NO_REQUEST, OffloadKey, ReqContext
 
 Key = OffloadKey
 REQUIRED = ("insert", "evict")
@@ -29,43 +22,37 @@ WITH_REQUEST = {
 }
 """The calls that may be told the request, with the arguments before it."""
 
-
-def as_policy(made: Any) -> Any:
-    """The policy itself, or what makes one out of it if it is of a family with other calls (LMCache)."""
-    for family in (InProcessPolicy, MultiProcessPolicy):
-        if family.fits(made):
-            return family(made)
-    return made
-
-
-def makes_unsized(make: Any) -> bool:
-    """Whether it is a class whose objects have no capacity, so that it is called without one."""
-    return isinstance(make, type) and (has_calls(make, IN_PROCESS) or has_calls(make, MULTI_PROCESS))
+WITHOUT_REQUEST = {
+    "evict": ("n", "protected"),
+    "get": ("key",),
+    "remove": ("key",),
+    "clear": (),
+    "mark_evictable": ("key",),
+    "mark_non_evictable": ("key",),
+}
 
 
+@CachePolicy.register
 class FittedPolicy:
     """Calls a policy in the way that it takes: with the request or without, and no hook that it does not have.
 
     Attributes:
         policy: the policy.
-        takes_request: the methods that are told the request.
         style: how a program writes its calls.
         ruled_out: the capabilities that policies of its family do not promise.
+
+    Raises:
+        SignatureError: if it lacks a call, or a call takes other arguments.
     """
 
-    def __init__(self, made: Any) -> None:
-        policy = as_policy(made)
+    def __init__(self, policy: Any, family: Any = None) -> None:
         self.policy = policy
-        self.ruled_out: frozenset[str] = getattr(policy, "ruled_out", frozenset())
-        shapes, self.style = _shapes_of(policy)
-        self.takes_request = frozenset(method for method, shape in shapes.items() if REQUEST in shape)
-        self._told: dict[str, Callable[..., Any]] = {name: self._teller(name, shape) for name, shape in shapes.items()}
-        self.insert: Callable[[Key, BlockStatus, Request], Any] = self._told["insert"]
-        self.touch: Callable[[Collection[Key], Request], Any] = self._told.get("touch", _nothing)
-        self.on_store_miss: Callable[[Collection[Key], Request], Any] = self._told.get("on_store_miss", _nothing)
-        self.on_request_access: Callable[[Collection[Key], Request], Any] = self._told.get(
-            "on_request_access", _nothing
-        )
+        self.ruled_out: frozenset[str] = getattr(family, "ruled_out", frozenset())
+        fit = fit_of(policy, WITH_REQUEST, REQUIRED, WITHOUT_REQUEST)
+        self._has = fit.has
+        self._call = Caller(policy, fit)
+        made = "{}" if family is None else "as_policy({})"
+        self.style = Style(fit.needs_request, made, fit.has, sized=getattr(family, "sized", True))
         self.evict: Callable[[int, Set[Key]], Any] = policy.evict
         self.get: Callable[[Key], Any] = getattr(policy, "get", _nothing)
         self.remove: Callable[[Key], Any] = getattr(policy, "remove", _nothing)
@@ -73,52 +60,48 @@ class FittedPolicy:
         self.mark_evictable: Callable[[Key], Any] = getattr(policy, "mark_evictable", _nothing)
         self.mark_non_evictable: Callable[[Key], Any] = getattr(policy, "mark_non_evictable", _nothing)
 
-    def on_request_finished(self, keys: Collection[Key], inserted: set[Key], reused: set[Key], request: Request) -> Any:
+    @property
+    def takes_request(self) -> frozenset[str]:
+        """The methods that are told the request."""
+        return self._call.takes_request
+
+    def insert(self, key: Key, block: BlockStatus, req_context: ReqContext | None = None) -> Any:
+        """The block is resident from now on; without a request, for the one that missed it last."""
+        return self._call("insert", key, block, self._call.request if req_context is None else req_context)
+
+    def touch(self, keys: Collection[Key], req_context: ReqContext = NO_REQUEST) -> Any:
+        """The request used these keys."""
+        return self._tell("touch", keys, req_context)
+
+    def on_store_miss(self, keys: Collection[Key], req_context: ReqContext = NO_REQUEST) -> Any:
+        """The request stores these keys next."""
+        return self._tell("on_store_miss", keys, req_context)
+
+    def on_request_access(self, keys: Collection[Key], req_context: ReqContext = NO_REQUEST) -> Any:
+        """The request names these keys."""
+        return self._tell("on_request_access", keys, req_context)
+
+    def on_request_finished(
+        self,
+        key_groups: Sequence[Sequence[Key]],
+        insertion_only_keys: Set[Key],
+        reused_keys: Set[Key],
+        req_context: ReqContext = NO_REQUEST,
+    ) -> Any:
         """The request named these keys in this order; some it inserted, others it reused."""
-        tell: Callable[..., Any] = self._told.get("on_request_finished", _nothing)
-        return tell([tuple(keys)], inserted - reused, reused, request)
+        return self._tell("on_request_finished", key_groups, insertion_only_keys, reused_keys, req_context)
 
-    def _teller(self, method: str, shape: tuple[str, ...]) -> Callable[..., Any]:
-        call: Callable[..., Any] = getattr(self.policy, method)
-        if REQUEST in shape:
-            return call
+    def _tell(self, method: str, *arguments: Any) -> Any:
+        if method in self._has:
+            return self._call(method, *arguments)
+        self._call.known(arguments[-1])
+        return None
 
-        def without_request(*arguments: Any) -> Any:
-            return call(*arguments[:-1])
-
-        return without_request
+    def __getattr__(self, name: str) -> Any:
+        if name == "policy" or name.startswith("__"):  # of a copy that is still being made
+            raise AttributeError(name)
+        return getattr(self.policy, name)
 
 
 def _nothing(*_: Any) -> Any:
-    """A hook that the policy does not have."""
-
-
-_SHAPES: dict[type, tuple[dict[str, tuple[str, ...]], Style]] = {}
-
-
-def _shapes_of(policy: Any) -> tuple[dict[str, tuple[str, ...]], Style]:
-    """How each method is called that may be told the request, and how a program writes the calls."""
-    kind = type(policy)
-    if kind not in _SHAPES or has_own_calls(policy, (*WITH_REQUEST, *REQUIRED)):
-        for method in REQUIRED:
-            if not callable(getattr(policy, method, None)):
-                raise SignatureError(f"{kind.__name__} has no {method}(), which every policy has.")
-        shapes = {
-            method: fit(policy, method, (*arguments, REQUEST), arguments)
-            for method, arguments in WITH_REQUEST.items()
-            if callable(getattr(policy, method, None))
-        }
-        for method, arguments in {
-            "evict": ("n", "protected"),
-            "get": ("key",),
-            "remove": ("key",),
-            "clear": (),
-            "mark_evictable": ("key",),
-            "mark_non_evictable": ("key",),
-        }.items():
-            if callable(getattr(policy, method, None)):
-                fit(policy, method, arguments)
-        needing = frozenset(name for name in shapes if not takes(policy, name, WITH_REQUEST[name]))
-        is_made = kind in (InProcessPolicy, MultiProcessPolicy)
-        _SHAPES[kind] = shapes, Style(needing, "as_policy({})" if is_made else "{}", frozenset(shapes))
-    return _SHAPES[kind]
+    """A call that the policy does not have."""
