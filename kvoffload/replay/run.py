@@ -129,7 +129,7 @@ def _drive_verified(
     on_request: Callable[[], None],
 ) -> None:
     # Only here: the contract library takes longer to import than a short replay takes.
-    from kvoffload.contract import ContractViolation
+    from kvoffload.contract.lockstep.violation import ContractViolation
     from kvoffload.replay.verified import VerifiedManager
     from kvoffload_spec.order import ORDERS
 

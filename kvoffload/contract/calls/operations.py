@@ -276,12 +276,7 @@ class PolicyFault(Operation, on=MANAGER, verb={}, needs=("faults", "policy")):
 
 
 @dataclass(frozen=True)
-class OnePolicyKey(OneKey):
-    """A call on a policy that concerns one key."""
-
-
-@dataclass(frozen=True)
-class Get(OnePolicyKey, on=POLICY, verb="get", method="get", needs=("get",)):
+class Get(OneKey, on=POLICY, verb="get", method="get", needs=("get",)):
     """``get(key)``."""
 
     def answer(self, value: Any, listed: Listed) -> str:
@@ -290,7 +285,7 @@ class Get(OnePolicyKey, on=POLICY, verb="get", method="get", needs=("get",)):
 
 
 @dataclass(frozen=True)
-class Insert(OnePolicyKey, on=POLICY, verb={"insert": {"idle": False}, "insert-idle": {"idle": True}}, method="insert"):
+class Insert(OneKey, on=POLICY, verb={"insert": {"idle": False}, "insert-idle": {"idle": True}}, method="insert"):
     """``on_store_miss([key])``, then ``insert(key, block)`` of a block that is pending or already idle."""
 
     idle: bool = False
@@ -304,22 +299,22 @@ class Insert(OnePolicyKey, on=POLICY, verb={"insert": {"idle": False}, "insert-i
 
 
 @dataclass(frozen=True)
-class FinishStore(OnePolicyKey, on=POLICY, verb="finish", method="mark_evictable"):
+class FinishStore(OneKey, on=POLICY, verb="finish", method="mark_evictable"):
     """The block's ``ref_cnt`` goes from -1 to 0, and ``mark_evictable(key)`` is called."""
 
 
 @dataclass(frozen=True)
-class Pin(OnePolicyKey, on=POLICY, verb="pin", method="mark_non_evictable"):
+class Pin(OneKey, on=POLICY, verb="pin", method="mark_non_evictable"):
     """The block's ``ref_cnt`` goes up; ``mark_non_evictable(key)`` is called if it leaves 0."""
 
 
 @dataclass(frozen=True)
-class Unpin(OnePolicyKey, on=POLICY, verb="unpin", method="mark_evictable"):
+class Unpin(OneKey, on=POLICY, verb="unpin", method="mark_evictable"):
     """The block's ``ref_cnt`` goes down; ``mark_evictable(key)`` is called if it comes to 0."""
 
 
 @dataclass(frozen=True)
-class Remove(OnePolicyKey, on=POLICY, verb="remove", method="remove"):
+class Remove(OneKey, on=POLICY, verb="remove", method="remove"):
     """``remove(key)``."""
 
 

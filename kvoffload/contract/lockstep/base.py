@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Container, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from dataclasses import dataclass, field
+from typing import NoReturn
 
 from kvoffload.contract.calls.operations import FinishRequest, Operation
 from kvoffload.contract.calls.outcome import Outcome, Step, WrongTypeError
@@ -183,11 +183,10 @@ class Lockstep(ABC):
 
     def _claimed(self, op: Operation) -> Operation | None:
         """The operation without what the implementation does not claim to take; ``None`` if nothing is left of it."""
-        if "repeated-keys" not in self.claims and len(set(op.named)) < len(op.named):
-            distinct: Any = {"keys": tuple(dict.fromkeys(op.named))}
-            op = replace(op, **distinct)
-        if isinstance(op, FinishRequest) and ("requests" not in self.claims or not op.request):
+        if not op.needs <= self.claims or (isinstance(op, FinishRequest) and not op.request):
             return None
+        if "repeated-keys" not in self.claims and len(set(op.named)) < len(op.named):
+            return op.with_named(tuple(dict.fromkeys(op.named)))
         return op
 
     @abstractmethod

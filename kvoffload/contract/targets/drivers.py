@@ -103,12 +103,12 @@ class ManagerDriver(Driver):
 
     def can(self, op: ops.Operation) -> bool:
         """Whether the operation is a call at all: the transfer it completes was prepared, on this manager."""
-        transfer = getattr(op, "transfer", None)
+        transfer = op.transfer
         return not isinstance(op, ops.Completion) or transfer is None or transfer in self._transfer_ids
 
     def _call(self, op: ops.Operation) -> Any:
-        calls, request = self.calls, self.requests[getattr(op, "request", "")]
-        with self._passing(_Given(op.named, getattr(op, "one_shot", False))) as keys:
+        calls, request = self.calls, self.requests[op.request]
+        with self._passing(_Given(op.named, op.one_shot)) as keys:
             match op:
                 case ops.Lookup():
                     return calls.lookup(fresh(op.key), request).name
@@ -155,7 +155,7 @@ class PolicyDriver(Driver):
         self._seen: dict[str, dict[OffloadKey, bool]] = {}  # of each running request, its keys; whether it inserted it
 
     def _call(self, op: ops.Operation) -> Any:
-        calls, request = self.calls, self.requests[getattr(op, "request", "")]
+        calls, request = self.calls, self.requests[op.request]
         match op:
             case ops.Get():
                 return calls.get(fresh(op.key))

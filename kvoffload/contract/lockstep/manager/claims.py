@@ -19,8 +19,6 @@ def claimed_call(claims: Set[str], state: ManagerState, op: ops.Operation) -> op
         state: where the model stands.
         op: the call.
     """
-    if not op.needs <= claims:
-        return None
     if op.one_shot and "one-shot" not in claims:
         op = op.but(one_shot=False)
     match op:

@@ -40,9 +40,9 @@ class ManagerLockstep(ManagerRun):
     def _judge(self, op: ops.Operation) -> None:
         if self.thorough:
             self.state.known.update(dict.fromkeys(op.named))
-        if getattr(op, "keys", None) == ():
+        if isinstance(op, ops.ManyKeys) and not op.keys:
             self.saw("call with no key")
-        if getattr(op, "one_shot", False):
+        if op.one_shot:
             self.saw("call with a one-shot iterable")
         JUDGES[type(op)](self, op)
         if self.thorough and not spec.is_well_formed(self.state.tier):

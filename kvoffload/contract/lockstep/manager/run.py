@@ -23,17 +23,6 @@ from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec.admission import Admission
 
-METHODS: dict[type[ops.Operation], str] = {
-    ops.Lookup: "lookup",
-    ops.PrepareStore: "prepare_store",
-    ops.CompleteStore: "complete_store",
-    ops.TouchKeys: "touch",
-    ops.ResetCache: "reset_cache",
-    ops.TakeEvents: "take_events",
-    ops.FinishRequest: "on_request_finished",
-}
-"""The calls that never raise."""
-
 
 class ManagerRun(Lockstep):
     """A manager, the model beside it, and what those who judge a call ask of both.
@@ -111,7 +100,7 @@ class ManagerRun(Lockstep):
                 expected = f"{shown(other)}, as a new manager answers"
                 self.broken("reset-fresh", expected, shown(outcome), why)
         if never_raises is not None and (outcome.raised is not None):
-            self.broken(never_raises, "no exception", shown(outcome), f"{METHODS[type(op)]}() never raises")
+            self.broken(never_raises, "no exception", shown(outcome), f"{op.method}() never raises")
         return outcome
 
     def compare(

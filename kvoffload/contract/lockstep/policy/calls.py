@@ -61,7 +61,7 @@ def judge_remove(run: PolicyRun, op: ops.Remove) -> None:
     run.observe("get-agrees", "evictable-exact")
 
 
-def _performed(run: PolicyRun, op: ops.OnePolicyKey) -> Outcome:
+def _performed(run: PolicyRun, op: ops.OneKey) -> Outcome:
     """What a call that keeps the protocol returned, which never raises."""
     outcome = run.perform(op)
     if outcome.raised is not None:

@@ -72,22 +72,16 @@ class PolicyRun(Lockstep):
     def _claimed(self, op: ops.Operation) -> ops.Operation | None:
         claimed = super()._claimed(op)
         match claimed:
-            case ops.Get():
-                return claimed if "get" in self.claims else None
-            case ops.Clear():
-                return claimed if "clear" in self.claims else None
-            case ops.TouchPolicy() if "touch" not in self.claims:
-                return None
             case ops.TouchPolicy() if "any-touch" not in self.claims:
                 resident = tuple(key for key in claimed.keys if key in self.blocks)
-                return replace(claimed, keys=resident) if resident else None
+                return claimed.but(keys=resident) if resident else None
             case ops.Evict() if "refusals" not in self.claims:
                 n = min(claimed.n, len(self.candidates(claimed)))
-                return replace(claimed, n=n) if n or not claimed.n else None
+                return claimed.but(n=n) if n or not claimed.n else None
         return claimed
 
     def _makes_sense(self, op: ops.Operation) -> bool:
-        block = self.blocks.get(op.named[0]) if isinstance(op, ops.OnePolicyKey) else None
+        block = self.blocks.get(op.named[0]) if isinstance(op, ops.OneKey) else None
         match op:
             case ops.Insert():
                 return block is None and len(self.blocks) < self.capacity
