@@ -21,6 +21,7 @@ class Capability:
         applies_to: of a policy, a manager or both.
         kind: ``assumed`` unless it is disclaimed; ``seen`` on the object, or not; or only there if it is ``declared``.
         told: whether a report says that it is not claimed. What few have, and nobody misses, is passed over.
+        method: the method that it is seen by, where having that is all.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Capability:
     applies_to: tuple[Subject, ...]
     kind: Kind
     told: bool = True
+    method: str = ""
 
 
 CAPABILITIES = (
@@ -35,13 +37,13 @@ CAPABILITIES = (
     Capability("empty", "it can be made for 0 blocks", BOTH, "seen"),
     Capability("repeated-keys", "a call may name a key twice", BOTH, "assumed"),
     Capability("deterministic", "the same calls give the same answers", BOTH, "assumed"),
-    Capability("touch", "it has touch()", BOTH, "seen"),
+    Capability("touch", "it has touch()", BOTH, "seen", method="touch"),
     Capability("list", "its evictable list is shown, or (a policy's) can be read off a copy", BOTH, "seen"),
-    Capability("get", "get(key) hands out the block", POLICY, "seen"),
-    Capability("clear", "it has clear()", POLICY, "seen"),
+    Capability("get", "get(key) hands out the block", POLICY, "seen", method="get"),
+    Capability("clear", "it has clear()", POLICY, "seen", method="clear"),
     Capability("any-touch", "touch() takes keys that are not resident", POLICY, "assumed"),
     Capability("refusals", "evict() may be asked for more than there is, and returns None", POLICY, "assumed"),
-    Capability("reset", "it has reset_cache()", MANAGER, "seen"),
+    Capability("reset", "it has reset_cache()", MANAGER, "seen", method="reset_cache"),
     Capability("events", "it tells events", MANAGER, "seen"),
     Capability("reset-events", "reset_cache() is announced, and nothing of before it afterwards", MANAGER, "assumed"),
     Capability("statistics", "it has get_stats(), in kvoffload's form", MANAGER, "seen"),
@@ -55,7 +57,9 @@ CAPABILITIES = (
     Capability("unbalanced-releases", "a release may name keys that no load holds, and raises", MANAGER, "assumed"),
     Capability("order-on-refusal", "a refused store leaves the policy's order alone", MANAGER, "assumed"),
     Capability("faults", "its policy may raise", MANAGER, "assumed"),
-    Capability("requests", "it is told when a request has finished", BOTH, "seen", told=False),
+    Capability(
+        "requests", "it is told when a request has finished", BOTH, "seen", told=False, method="on_request_finished"
+    ),
     Capability("admission", "it has a store_threshold", MANAGER, "declared", told=False),
 )
 """All capabilities, in the order in which they are shown."""

@@ -127,8 +127,6 @@ class ManagerDriver(Driver):
                     return tuple(spec.block_ids)
                 case ops.CompleteLoad():
                     return calls.complete_load(keys, request, transfer_id=self._id_of(op.transfer))
-                case ops.TouchKeys():
-                    return calls.touch(keys, request)
                 case ops.ResetCache():
                     return calls.reset_cache()
                 case ops.TakeEvents():
@@ -136,6 +134,8 @@ class ManagerDriver(Driver):
                 case ops.FinishRequest():
                     calls.on_request_finished(request)
                     return self.requests.finish(op.request)
+                case ops.ManyKeys() if "manager" in op.on:  # whose answer, if it has one, is in plain form already
+                    return getattr(calls, op.method)(keys, request)
         raise TypeError(f"{op} is no call on a manager.")
 
     def _id_of(self, transfer: int | None) -> int | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kvoffload.contract.calls import operations as ops
+from kvoffload.contract.clauses import Subject
+from kvoffload.contract.clauses.capabilities import capabilities_of
 from kvoffload.contract.targets.adapters import FittedManager, as_manager, as_policy
 from kvoffload.contract.targets.drivers import ManagerDriver
 from kvoffload.contract.targets.time_limit import CallHangsError, watched
@@ -25,13 +27,9 @@ def seen_of_policy(make: Callable[[int], Any]) -> tuple[frozenset[str], frozense
     policy = fitted.policy
     seen = {
         "empty": _can_be_empty(make),
-        "touch": hasattr(policy, "touch"),
-        "get": hasattr(policy, "get"),
-        "clear": hasattr(policy, "clear"),
         "list": _is_shown(lambda: shown_evictable(policy)) or eviction_order(policy, NUM_BLOCKS) is not None,
-        "requests": hasattr(policy, "on_request_finished"),
     }
-    return frozenset(id for id, is_seen in seen.items() if is_seen), fitted.ruled_out
+    return _methods_of("policy", policy) | {id for id, is_seen in seen.items() if is_seen}, fitted.ruled_out
 
 
 def seen_of_manager(make: Callable[[int], Any]) -> tuple[frozenset[str], frozenset[str]]:
@@ -53,16 +51,18 @@ def shown_by(fitted: FittedManager) -> frozenset[str]:
     """What a manager shows without being called."""
     manager, view = fitted.manager, ManagerView(fitted.manager)
     shown = {
-        "touch": hasattr(manager, "touch"),
-        "reset": hasattr(manager, "reset_cache"),
         "statistics": _is_shown(lambda: view.stats() or None),
         "counter": view.counter is not None,
         "policy": _is_shown(lambda: view.policy),
         "list": _is_shown(lambda: view.evictable()),
         "transfer-ids": fitted.numbers_transfers,
-        "requests": hasattr(manager, "on_request_finished"),
     }
-    return frozenset(id for id, is_shown in shown.items() if is_shown)
+    return _methods_of("manager", manager) | {id for id, is_shown in shown.items() if is_shown}
+
+
+def _methods_of(subject: Subject, made: Any) -> frozenset[str]:
+    """What is seen by a method that it has."""
+    return frozenset(it.id for it in capabilities_of(subject) if it.method and hasattr(made, it.method))
 
 
 def _is_shown(read: Callable[[], Any]) -> bool:
