@@ -8,11 +8,14 @@ from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.operations import OPERATIONS, Operation, keys, operations_on
 from kvoffload.contract.clauses import Subject
 from kvoffload.contract.clauses.capabilities import capabilities_of
+from kvoffload.contract.lockstep.manager import judges as manager_judges
+from kvoffload.contract.lockstep.policy import judges as policy_judges
 from kvoffload.contract.reports.situations import SITUATIONS, wanted
 from kvoffload.interface import CachePolicy, OffloadingManager
 
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 INTERFACES: dict[Subject, type] = {"policy": CachePolicy, "manager": OffloadingManager}
+JUDGES = {"policy": policy_judges.JUDGES, "manager": manager_judges.JUDGES}
 a, b = keys("ab")
 
 
@@ -29,6 +32,11 @@ def test_an_operation_has_a_verb_but_for_a_fault(operation: type[Operation]) -> 
 def test_a_verb_is_that_of_one_operation(subject: Subject) -> None:
     verbs = [verb for operation in operations_on(subject) for verb in operation.verbs]
     assert len(verbs) == len(set(verbs))
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_operation_has_a_judge(subject: Subject) -> None:
+    assert JUDGES[subject].keys() == set(operations_on(subject))
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

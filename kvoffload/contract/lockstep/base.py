@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Container, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from kvoffload.contract.calls.operations import FinishRequest, Operation
 from kvoffload.contract.calls.outcome import Outcome, Step, WrongTypeError
@@ -19,6 +19,21 @@ from kvoffload.contract.calls.style import NOWHERE, OURS, Origin
 from kvoffload.contract.clauses import Subject, clause
 from kvoffload.contract.lockstep.reading import ReadError, read
 from kvoffload.contract.lockstep.violation import ContractViolation, EndedQuietlyError
+
+Judge = TypeVar("Judge", bound=Callable[..., None])
+
+
+class Judges(dict[type[Operation], Callable[[Any, Any], None]]):
+    """Which judge judges which call; a judge is given the lockstep and the call."""
+
+    def of(self, *operations: type[Operation]) -> Callable[[Judge], Judge]:
+        """Make a function the judge of these calls."""
+
+        def add(judge: Judge) -> Judge:
+            self.update(dict.fromkeys(operations, judge))
+            return judge
+
+        return add
 
 
 @dataclass

@@ -7,13 +7,14 @@ from collections.abc import Set
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.text import listed, shown
-from kvoffload.contract.lockstep.manager.run import ManagerRun
+from kvoffload.contract.lockstep.manager.run import JUDGES, ManagerRun
 from kvoffload.contract.lockstep.reading import read
 from kvoffload.contract.lockstep.violation import ContractViolation
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 
 
+@JUDGES.of(ops.TakeEvents)
 def judge_take_events(run: ManagerRun, op: ops.TakeEvents) -> None:
     """A drain tells what happened since the last one, and changes nothing."""
     outcome = run.perform(op, never_raises="events-once")

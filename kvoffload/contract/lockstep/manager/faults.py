@@ -9,7 +9,7 @@ from kvoffload.contract.calls.outcome import MisbehaviourError, Outcome
 from kvoffload.contract.calls.text import counted, listed, shown
 from kvoffload.contract.lockstep.difference import Difference
 from kvoffload.contract.lockstep.manager.events import replay_events
-from kvoffload.contract.lockstep.manager.run import ManagerRun
+from kvoffload.contract.lockstep.manager.run import JUDGES, ManagerRun
 from kvoffload.contract.lockstep.manager.shown import ShownKey
 from kvoffload.contract.lockstep.reading import read
 from kvoffload.contract.lockstep.violation import ContractViolation, EndedQuietlyError
@@ -17,6 +17,7 @@ from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 
 
+@JUDGES.of(ops.PolicyFault)
 def judge_fault(run: ManagerRun, op: ops.PolicyFault) -> None:
     """The exception reaches the caller, and the manager's books agree with what its policy still holds.
 

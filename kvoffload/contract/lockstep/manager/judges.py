@@ -1,37 +1,15 @@
-"""Which judge judges which call on a manager."""
+"""Every call on a manager, given to its judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Step
-from kvoffload.contract.lockstep.manager.events import judge_take_events
-from kvoffload.contract.lockstep.manager.faults import judge_fault
-from kvoffload.contract.lockstep.manager.loads import judge_complete_load, judge_prepare_load
-from kvoffload.contract.lockstep.manager.lookups import (
-    judge_finish,
-    judge_lookup,
-    judge_reset,
-    judge_touch,
-)
-from kvoffload.contract.lockstep.manager.run import ManagerRun
-from kvoffload.contract.lockstep.manager.stores import judge_complete_store, judge_prepare_store
+from kvoffload.contract.lockstep.manager import events, faults, loads, stores  # noqa: F401 - each has judges
+from kvoffload.contract.lockstep.manager.lookups import judge_lookup
+from kvoffload.contract.lockstep.manager.run import JUDGES, ManagerRun
 from kvoffload_spec import tier as spec
 
-JUDGES: Mapping[type[ops.Operation], Callable[[ManagerRun, Any], None]] = {
-    ops.Lookup: judge_lookup,
-    ops.PrepareStore: judge_prepare_store,
-    ops.CompleteStore: judge_complete_store,
-    ops.PrepareLoad: judge_prepare_load,
-    ops.CompleteLoad: judge_complete_load,
-    ops.TouchKeys: judge_touch,
-    ops.ResetCache: judge_reset,
-    ops.TakeEvents: judge_take_events,
-    ops.FinishRequest: judge_finish,
-    ops.PolicyFault: judge_fault,
-}
+__all__ = ["JUDGES", "ManagerLockstep"]
 
 
 class ManagerLockstep(ManagerRun):

@@ -8,13 +8,14 @@ from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import MisbehaviourError, Outcome
 from kvoffload.contract.calls.text import shown
 from kvoffload.contract.lockstep.difference import Difference, blame_all, blame_keys
-from kvoffload.contract.lockstep.manager.run import ManagerRun
+from kvoffload.contract.lockstep.manager.run import JUDGES, ManagerRun
 from kvoffload.errors import BlockNotFoundError, BlockNotReadyError, OffloadingError, UnbalancedReleaseError
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec import transfer
 
 
+@JUDGES.of(ops.PrepareLoad)
 def judge_prepare_load(run: ManagerRun, op: ops.PrepareLoad) -> None:
     """Every key has to be ready, and is pinned once; else the call raises and pins nothing."""
     state = run.state
@@ -49,6 +50,7 @@ def judge_prepare_load(run: ManagerRun, op: ops.PrepareLoad) -> None:
     run.compare(op.keys, {"residency": "load-pinned"}, too_often)
 
 
+@JUDGES.of(ops.CompleteLoad)
 def judge_complete_load(run: ManagerRun, op: ops.CompleteLoad) -> None:
     """Every key has to be held by the load, and is let go of once; else the call raises and lets go of nothing."""
     state = run.state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.lockstep.difference import blame_all
-from kvoffload.contract.lockstep.manager.run import ManagerRun
+from kvoffload.contract.lockstep.manager.run import JUDGES, ManagerRun
 from kvoffload.contract.lockstep.orders import start_order
 from kvoffload.contract.lockstep.reading import read
 from kvoffload.contract.targets.drivers import ManagerDriver
@@ -15,6 +15,7 @@ TOUCHED = {"MISS": "a missing", "HIT_PENDING": "a pending", "HIT": "an idle"}
 LOOKUPS = {"MISS": "misses", "HIT_PENDING": "pending_hits", "HIT": "hits"}
 
 
+@JUDGES.of(ops.Lookup)
 def judge_lookup(run: ManagerRun, op: ops.Lookup) -> None:
     """The answer is what the model says, and nothing changes."""
     outcome = run.perform(op, never_raises="lookup-truth")
@@ -25,6 +26,7 @@ def judge_lookup(run: ManagerRun, op: ops.Lookup) -> None:
     run.compare(op.named, blame_all("lookup-pure"))
 
 
+@JUDGES.of(ops.TouchKeys)
 def judge_touch(run: ManagerRun, op: ops.TouchKeys) -> None:
     """Only the order changes."""
     run.perform(op, never_raises="touch-pure")
@@ -36,6 +38,7 @@ def judge_touch(run: ManagerRun, op: ops.TouchKeys) -> None:
     run.compare(op.keys, blame_all("touch-pure"))
 
 
+@JUDGES.of(ops.FinishRequest)
 def judge_finish(run: ManagerRun, op: ops.FinishRequest) -> None:
     """Only the order changes, if even that."""
     clause = run.claimed_of("touch-pure", *run.unreadable)
@@ -43,6 +46,7 @@ def judge_finish(run: ManagerRun, op: ops.FinishRequest) -> None:
     run.compare((), blame_all(clause))
 
 
+@JUDGES.of(ops.ResetCache)
 def judge_reset(run: ManagerRun, op: ops.ResetCache) -> None:
     """Afterwards the manager is as a new one, which is given the same calls from now on."""
     state = run.state

@@ -10,7 +10,7 @@ from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.style import NOWHERE, Origin
 from kvoffload.contract.calls.text import shown
 from kvoffload.contract.clauses import CLAUSES, clause
-from kvoffload.contract.lockstep.base import Lockstep, Watch
+from kvoffload.contract.lockstep.base import Judges, Lockstep, Watch
 from kvoffload.contract.lockstep.difference import ASPECTS, Aspect, Difference
 from kvoffload.contract.lockstep.manager.claims import claimed_call
 from kvoffload.contract.lockstep.manager.shown import Shown
@@ -22,6 +22,9 @@ from kvoffload.contract.targets.target import EVERY_KEY
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
 from kvoffload_spec.admission import Admission
+
+JUDGES = Judges()
+"""The judge of each call; the files beside this one fill it."""
 
 
 class ManagerRun(Lockstep):

@@ -9,7 +9,7 @@ from kvoffload.contract.calls.outcome import Stored
 from kvoffload.contract.calls.text import counted, listed, why_in_order
 from kvoffload.contract.lockstep.difference import Difference, blame_all, blame_keys
 from kvoffload.contract.lockstep.manager.admission import judge_admitted, judge_offer, judge_refused
-from kvoffload.contract.lockstep.manager.run import ManagerRun
+from kvoffload.contract.lockstep.manager.run import JUDGES, ManagerRun
 from kvoffload.contract.lockstep.orders import order_clause
 from kvoffload.types import OffloadKey
 from kvoffload_spec import tier as spec
@@ -61,6 +61,7 @@ class _Offer:
         return f"{new}, {free} free: {max(self.need, 0) or 'none'} to evict; idle and not named by the call: {idle}"
 
 
+@JUDGES.of(ops.PrepareStore)
 def judge_prepare_store(run: ManagerRun, op: ops.PrepareStore) -> None:
     """A refusal has to be necessary and to change nothing; an accepted store has to do exactly what was asked."""
     tier = run.state.tier
@@ -175,6 +176,7 @@ def _see_store(
         run.saw("stored a key named twice")
 
 
+@JUDGES.of(ops.CompleteStore)
 def judge_complete_store(run: ManagerRun, op: ops.CompleteStore) -> None:
     """Of the keys named, those that are pending for this transfer change, and nothing else does."""
     state = run.state

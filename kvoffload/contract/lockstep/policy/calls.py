@@ -6,10 +6,11 @@ from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome
 from kvoffload.contract.calls.text import block_of, shown_victims
 from kvoffload.contract.lockstep.orders import start_order
-from kvoffload.contract.lockstep.policy.run import PolicyRun, shown_block
+from kvoffload.contract.lockstep.policy.run import JUDGES, PolicyRun, shown_block
 from kvoffload_spec import policy as spec
 
 
+@JUDGES.of(ops.Get)
 def judge_get(run: PolicyRun, op: ops.Get) -> None:
     """It gives the block that was inserted."""
     expected = run.blocks.get(op.key)
@@ -19,6 +20,7 @@ def judge_get(run: PolicyRun, op: ops.Get) -> None:
     run.observe("get-agrees", "evictable-exact")
 
 
+@JUDGES.of(ops.Insert)
 def judge_insert(run: PolicyRun, op: ops.Insert) -> None:
     """The key is held."""
     _performed(run, op)
@@ -31,6 +33,7 @@ def judge_insert(run: PolicyRun, op: ops.Insert) -> None:
     run.observe("get-agrees", "evictable-exact")
 
 
+@JUDGES.of(ops.FinishStore, ops.Unpin)
 def judge_idle(run: PolicyRun, op: ops.FinishStore | ops.Unpin) -> None:
     """The key may be evicted once no load holds it."""
     _performed(run, op)
@@ -40,6 +43,7 @@ def judge_idle(run: PolicyRun, op: ops.FinishStore | ops.Unpin) -> None:
     run.observe("get-agrees", "evictable-exact")
 
 
+@JUDGES.of(ops.Pin)
 def judge_pin(run: PolicyRun, op: ops.Pin) -> None:
     """The key may not be evicted."""
     _performed(run, op)
@@ -50,6 +54,7 @@ def judge_pin(run: PolicyRun, op: ops.Pin) -> None:
     run.observe("get-agrees", "evictable-exact")
 
 
+@JUDGES.of(ops.Remove)
 def judge_remove(run: PolicyRun, op: ops.Remove) -> None:
     """The key is held no more."""
     pending = run.blocks[op.key].ref_cnt < 0
@@ -70,6 +75,7 @@ def _performed(run: PolicyRun, op: ops.OneKey) -> Outcome:
     return outcome
 
 
+@JUDGES.of(ops.TouchPolicy)
 def judge_touch(run: PolicyRun, op: ops.TouchPolicy) -> None:
     """Only the order changes."""
     outcome = run.perform(op)
@@ -89,6 +95,7 @@ def judge_touch(run: PolicyRun, op: ops.TouchPolicy) -> None:
     run.observe("touch-total", "touch-total")
 
 
+@JUDGES.of(ops.FinishRequest)
 def judge_finish(run: PolicyRun, op: ops.FinishRequest) -> None:
     """Only the order changes, if even that."""
     outcome = run.perform(op)
@@ -98,6 +105,7 @@ def judge_finish(run: PolicyRun, op: ops.FinishRequest) -> None:
     run.observe("touch-total", "touch-total")
 
 
+@JUDGES.of(ops.Clear)
 def judge_clear(run: PolicyRun, op: ops.Clear) -> None:
     """Afterwards the policy is as a new one, which is given the same calls from now on."""
     if run.blocks:

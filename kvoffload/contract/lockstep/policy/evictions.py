@@ -7,13 +7,14 @@ from typing import Any
 from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.text import block_of, counted, listed, shown_victims, why_in_order
 from kvoffload.contract.lockstep.orders import order_clause
-from kvoffload.contract.lockstep.policy.run import REPEATS, PolicyRun
+from kvoffload.contract.lockstep.policy.run import JUDGES, REPEATS, PolicyRun
 from kvoffload.contract.lockstep.reading import read
 from kvoffload.policies.base import BlockStatus
 from kvoffload.types import OffloadKey
 from kvoffload_spec import policy as spec
 
 
+@JUDGES.of(ops.Evict)
 def judge_evict(run: PolicyRun, op: ops.Evict) -> None:
     """A refusal has to be necessary and to change nothing; victims are as many as asked for, and each may go."""
     refused = spec.refuses(run.residents, op.n, op.keys)

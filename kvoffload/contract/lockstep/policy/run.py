@@ -10,7 +10,7 @@ from kvoffload.contract.calls import operations as ops
 from kvoffload.contract.calls.outcome import Outcome, Step
 from kvoffload.contract.calls.style import NOWHERE, Origin
 from kvoffload.contract.calls.text import block_of, listed, shown, shown_victims, victims_of
-from kvoffload.contract.lockstep.base import Lockstep, Watch
+from kvoffload.contract.lockstep.base import Judges, Lockstep, Watch
 from kvoffload.contract.lockstep.orders import start_order
 from kvoffload.contract.lockstep.reading import read
 from kvoffload.contract.targets.drivers import PolicyDriver
@@ -24,6 +24,9 @@ REPEATS = 8
 
 MARKS = ("mark_evictable", "mark_non_evictable")
 """The hooks that tell a policy that a block has become idle, or is so no more; it need not have them."""
+
+JUDGES = Judges()
+"""The judge of each call; the files beside this one fill it."""
 
 
 class PolicyRun(Lockstep):
