@@ -1,7 +1,7 @@
 """A call as data. A history is a list of these, whoever chose them.
 
-An operation says of itself what is to be said, so that a new one is a class here, its call in a driver and an adapter,
-its judge in a lockstep, and a choice of a chooser.
+An operation says of itself what is to be said, so that a new one is a class here, its call in an adapter, its judge in
+a lockstep, and a choice of a chooser; and a case of a driver, where its answer is not in plain form yet.
 
 A transfer is named by a number of the history's own, given by the operation that prepares it, so that a history stays
 meaningful when calls are dropped from it: completing a transfer that was never prepared is no call at all.

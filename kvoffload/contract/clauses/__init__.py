@@ -8,11 +8,11 @@ from kvoffload.contract.clauses.stores import STORE_CLAUSES
 
 __all__ = ["CLAUSES", "CONTRACT_VERSION", "Clause", "Subject", "clause", "clauses_for"]
 
-CONTRACT_VERSION = 2
-"""The version of this list. A clause is never changed or dropped, only added under a new version."""
-
 CLAUSES = (*POLICY_CLAUSES, *ORDER_CLAUSES, *STORE_CLAUSES, *CALL_CLAUSES)
 """All clauses, in the order in which they are shown."""
+
+CONTRACT_VERSION = max(clause.since for clause in CLAUSES)
+"""The version of this list. A clause is never changed or dropped, only added under a new version."""
 
 _BY_ID = {clause.id: clause for clause in CLAUSES}
 
