@@ -15,6 +15,7 @@ from kvoffload.contract.targets.requests import Request
 from kvoffload.contract.targets.resolve import resolve
 from kvoffload.contract.targets.target import Target
 from tests.unit.fakes import Action, InProcess, MultiProcess, Policy020, first_broken
+from tests.unit.quickstart_outputs import steady
 
 a, b, c = keys("abc")
 FAMILIES: list[type[Any]] = [InProcess, MultiProcess]
@@ -131,8 +132,8 @@ def test_a_class_of_either_family_is_made_without_a_capacity(policy: type[Any]) 
 def test_a_policy_of_either_family_is_kept_when_the_command_checks_its_class(name: str) -> None:
     result = CliRunner().invoke(app, ["check", f"tests.unit.fakes:{name}", "--budget", "50"])
     assert result.exit_code == 0, result.output
-    begin = f"KEPT: tests.unit.fakes:{name}, policy contract 2, order not declared: 9 clauses\n"
-    assert result.stdout.startswith(begin)
+    begin = f"KEPT: tests.unit.fakes:{name}, policy contract N, order not declared: N clauses\n"
+    assert steady(result.stdout).startswith(begin)
 
 
 def test_the_program_of_a_violation_makes_the_policy_out_of_the_class_and_runs() -> None:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from kvoffload.cli import app
 from kvoffload.contract.clauses.page import contract_page
 from kvoffload_spec.order import ORDERS
+from tests.unit.quickstart_outputs import steady
 
 BROKEN = """
 from kvoffload import CPUOffloadingManager, LRUCachePolicy
@@ -49,13 +50,14 @@ def checked(*arguments: str) -> Result:
 def test_a_kept_contract_is_exit_code_0() -> None:
     result = checked("kvoffload:LRUCachePolicy", "--order", "lru", "--capability", "scales")
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("KEPT: kvoffload:LRUCachePolicy, policy contract 2, order lru: 15 clauses\n")
+    begin = "KEPT: kvoffload:LRUCachePolicy, policy contract N, order lru: N clauses\n"
+    assert steady(result.stdout).startswith(begin)
 
 
 def test_a_broken_clause_is_exit_code_1_and_a_program_that_shows_it(folder: Path) -> None:
     result = checked("users_policies:Broken", "--order", "lru")
     assert result.exit_code == 1
-    assert result.stdout.startswith(
+    assert steady(result.stdout).startswith(
         """\
 evictable-exact: the evictable list holds the idle keys, each once
 
@@ -72,7 +74,7 @@ evictable-exact: the evictable list holds the idle keys, each once
   replay    kvoffload replay-history users_policies:Broken --order lru 'policy 1; insert-idle a; pin a'
   explain   kvoffload explain evictable-exact
 
-BROKEN: users_policies:Broken, policy contract 2, order lru: 1 of 14 clauses broken
+BROKEN: users_policies:Broken, policy contract N, order lru: 1 of N clauses broken
 """
     )
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kvoffload.cli import app
-from kvoffload.contract import CLAUSES
+from kvoffload.contract import CLAUSES, CONTRACT_VERSION
 from kvoffload.contract.reports.exports import FORMATS
 
 MODULE = """
@@ -69,7 +69,7 @@ def test_json_has_every_clause_with_its_status() -> None:
 def test_json_says_what_was_checked_and_what_came_up() -> None:
     data = data_of(checked("Kept", "--json", "--order", "lru", "--seed", "3", budget=60))
     about = ("target", "subject", "contract", "order", "seed", "never_came_up")
-    assert [data[name] for name in about] == ["users_exports:Kept", "policy", 2, "lru", 3, []]
+    assert [data[name] for name in about] == ["users_exports:Kept", "policy", CONTRACT_VERSION, "lru", 3, []]
     assert data["histories"] >= 60 and data["calls"]["Evict"] and data["situations"]["evicted"]
     assert data["distinct_states"] > 0 and data["seconds"] > 0
 
@@ -192,8 +192,8 @@ def test_expectations_are_in_json_and_junit_as_well(folder: Path) -> None:
             ["--expected-failure", "events-once=x"],
             "expected_failures names 'events-once', which is no clause of a policy",
         ),
-        (["--contract", "3"], "contract is 3; there are the versions 1 to 2. Name one of them."),
-        (["--contract", "0"], "contract is 0; there are the versions 1 to 2. Name one of them."),
+        (["--contract", "99"], f"contract is 99; there are the versions 1 to {CONTRACT_VERSION}. Name one of them."),
+        (["--contract", "0"], f"contract is 0; there are the versions 1 to {CONTRACT_VERSION}. Name one of them."),
     ],
 )
 def test_an_expectation_that_makes_no_sense_is_exit_code_2_and_a_sentence(options: list[str], sentence: str) -> None:
@@ -206,7 +206,7 @@ def test_a_clause_that_came_after_the_contract_is_shown_as_new_and_not_failed() 
     result = checked("EmptiesList", "--contract", "1", budget=60)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("KEPT: users_exports:EmptiesList, policy contract 1, ")
-    assert "\n  new since contract 1 and not failed: arguments-kept (now 2)\n" in result.stdout
+    assert f"\n  new since contract 1 and not failed: arguments-kept (now {CONTRACT_VERSION})\n" in result.stdout
 
 
 def test_what_is_new_is_a_failure_once_the_contract_is_the_newest() -> None:

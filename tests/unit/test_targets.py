@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from kvoffload.cli import app
 from kvoffload.contract.targets.resolve import resolve
 from kvoffload.contract.targets.target import TargetError
+from tests.unit.quickstart_outputs import steady
 
 MINE = "from kvoffload import LRUCachePolicy\n\nclass Mine(LRUCachePolicy):\n    pass\n"
 HERE = '"eviction_policy": "Mine", "cache_policy_module_path": "users_configured"'
@@ -42,7 +43,8 @@ def test_a_configuration_without_a_module_names_vllm_s_own_policy_which_is_not_h
 def test_the_command_takes_a_configuration_and_reports_on_the_class() -> None:
     result = CliRunner().invoke(app, ["check", f"{{{HERE}}}", "--budget", "60"])
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("KEPT: users_configured:Mine, policy contract 2, order not declared: 13 clauses\n")
+    begin = "KEPT: users_configured:Mine, policy contract N, order not declared: N clauses\n"
+    assert steady(result.stdout).startswith(begin)
 
 
 NEEDS = "it needs eviction_policy, the name of a policy, and cache_policy_module_path, the module that it lies in."
