@@ -28,7 +28,7 @@ from kvoffload import (
 )
 from kvoffload.contract.stateful import ManagerStateMachine, PolicyStateMachine
 from kvoffload.transfers import Transfers
-from tests.stateful.orders import ORDERS
+from kvoffload_spec.order import ORDERS
 from tests.stateful.profile import machine_settings
 
 NUM_EXAMPLES = 300

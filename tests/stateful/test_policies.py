@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from kvoffload import CachePolicyFactory
 from kvoffload.contract.stateful import PolicyStateMachine
-from tests.stateful.orders import ORDERS
+from kvoffload_spec.order import ORDERS
 from tests.stateful.profile import machine_settings
 
 
