@@ -56,6 +56,9 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="look for other broken clauses as well: twice the time")
     parser.add_argument("names", nargs="*", help="only bugs of these names or clauses")
     options = parser.parse_args()
+    unknown = set(options.names).difference(BUGS_BY_NAME, UNUSUAL_BY_NAME, (bug.clause for bug in BUGS))
+    if unknown:
+        parser.error(f"no bug and no clause is named {', '.join(sorted(unknown))}")
     wanted = [bug for bug in BUGS if not options.names or {bug.name, bug.clause} & set(options.names)]
     kept = [it for it in CORRECT if not options.names or it.name in options.names]
     jobs = [Job(bug.name, options.seeds, options.alone) for bug in wanted]
