@@ -142,7 +142,9 @@ def test_no_single_change_of_a_minimised_history_keeps_the_violation(bug: Seeded
     kept = [
         (capacity, history)
         for capacity, history in smaller_histories(violation.capacity, operations, bug.target.smallest)
-        if (found := replay(start(bug.target, capacity, Watch()), history)) and found.clause == violation.clause
+        if (found := replay(start(bug.target, capacity, Watch()), history))
+        and found.clause == violation.clause
+        and len(found.history) <= len(history)  # else it is what the end of a history adds that shows it
     ]
     assert kept == []
 
